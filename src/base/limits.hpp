@@ -1,0 +1,54 @@
+// Every cap of the server in one place. A limit is either a constant here or the default of a
+// configuration key; nothing else in the tree carries a size of its own.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace pillion::limits {
+
+// HTTP head: request line plus headers, RFC 9112 §3 and §5.
+inline constexpr std::size_t head_bytes_max = 16 * 1024;
+inline constexpr std::size_t headers_max = 64;
+inline constexpr std::size_t target_bytes_max = 8 * 1024;
+// HTTP body and one stdio line (STANDARD row 97).
+inline constexpr std::size_t body_bytes_max = 1024 * 1024;
+// Body bytes that are read and thrown away behind a refusal so that the client sees its status.
+inline constexpr std::size_t linger_bytes_max = 2 * 1024 * 1024;
+inline constexpr std::int64_t linger_ms = 2000;
+// Bytes of following requests kept while one request of a connection is under way.
+inline constexpr std::size_t pipelined_bytes_max = 16 * 1024;
+
+inline constexpr std::int64_t head_timeout_ms = 10'000;
+inline constexpr std::int64_t body_timeout_ms = 30'000;
+inline constexpr std::int64_t idle_timeout_ms = 75'000;
+inline constexpr std::int64_t sse_keepalive_ms = 15'000;
+inline constexpr std::int64_t request_timeout_ms = 30'000;
+inline constexpr std::int64_t drain_timeout_ms = 10'000;
+
+inline constexpr std::size_t connections_max = 10'000;
+inline constexpr std::size_t out_queue_bytes_high = 256 * 1024;
+inline constexpr std::size_t out_queue_bytes_low = 64 * 1024;
+// A stream whose peer does not read is cut when this much waits for it.
+inline constexpr std::size_t out_queue_bytes_hard = 4 * 1024 * 1024;
+
+inline constexpr std::size_t json_depth_max = 128;
+inline constexpr std::size_t json_nodes_max = 512 * 1024;
+
+inline constexpr std::size_t sessions_max = 10'000;
+inline constexpr std::int64_t session_idle_ms = 30 * 60 * 1000;
+inline constexpr std::size_t session_subscriptions_max = 1024;
+inline constexpr std::size_t page_size = 50;
+inline constexpr std::size_t batch_messages_max = 100;
+inline constexpr std::size_t in_flight_per_connection_max = 128;
+inline constexpr std::size_t request_id_bytes_max = 128;
+inline constexpr std::size_t rpc_id_bytes_max = 512;
+inline constexpr std::size_t tool_result_bytes_max = 10 * 1024 * 1024;
+
+// Receive buffers of a shard: they fit the cache (measured: 5.18 us a request against 5.42 with
+// 4096 of them). The last `padding` bytes of each are never filled, so scanners may read past.
+inline constexpr std::size_t recv_buffers = 256;
+inline constexpr std::size_t recv_buffer_bytes = 4096;
+inline constexpr std::size_t padding = 64;
+
+}  // namespace pillion::limits

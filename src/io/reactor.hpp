@@ -1,0 +1,96 @@
+// reactor: the loop of one shard. Owns the backend, the timer wheel, the chunk pool and the inbox
+// for jobs from other threads; drives coroutines through the thread's ready queue.
+//
+// One turn: run what is ready (bounded) → flush streams that have output → enter the backend once
+// (submit everything, wait if idle) → dispatch completions → fire timers → run the inbox.
+//
+// Thread: constructed on, run by and destroyed on its shard's thread; post() and stop() may be
+// called from any thread.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/chunk.hpp"
+#include "base/unique_function.hpp"
+#include "coro/ready_queue.hpp"
+#include "io/backend.hpp"
+#include "io/timer_wheel.hpp"
+
+namespace pillion::io {
+
+// Something with output to flush at the end of the turn (a stream). Intrusive; queued once.
+struct flushable {
+    flushable* next_dirty = nullptr;
+    bool dirty = false;
+    virtual void flush() noexcept = 0;
+
+ protected:
+    ~flushable() = default;
+};
+
+class reactor {
+ public:
+    explicit reactor(std::unique_ptr<backend> with);
+    reactor(const reactor&) = delete;
+    reactor& operator=(const reactor&) = delete;
+    ~reactor();
+
+    // Runs turns until stop() was called. run_one() makes a single turn (tests, simulation);
+    // it waits at most `wait_max_ns`.
+    void run() noexcept;
+    void run_one(std::int64_t wait_max_ns) noexcept;
+    // Any thread.
+    void stop() noexcept;
+
+    // The time of this turn: one clock reading per turn.
+    std::int64_t now_ns() const noexcept { return now_ns_; }
+    std::int64_t unix_ms() const noexcept { return unix_ms_; }
+
+    backend& ops() noexcept { return *backend_; }
+    timer_wheel& timers() noexcept { return timers_; }
+    base::chunk_pool& chunks() noexcept { return chunks_; }
+
+    // Arms a timer relative to this turn's clock.
+    void arm_in_ms(timer& t, std::int64_t delay_ms) noexcept {
+        timers_.arm(t, now_ns_ + delay_ms * 1'000'000);
+    }
+
+    // Asks for flush() at the end of this turn. unmark takes it back (a stream that dies).
+    void mark_dirty(flushable& f) noexcept;
+    void unmark_dirty(flushable& f) noexcept;
+
+    // Runs `job` on this reactor's thread in one of its next turns. Any thread. Jobs posted by
+    // one thread run in order. After the reactor ended, jobs are destroyed unrun.
+    void post(base::unique_function<void()> job);
+
+    // Turns made, and the ones that took longer than 10 ms of work (a handler blocks the loop).
+    std::uint64_t turns() const noexcept { return turns_; }
+    std::uint64_t slow_turns() const noexcept { return slow_turns_; }
+
+ private:
+    struct job_node;
+
+    void dispatch() noexcept;
+    void flush_dirty() noexcept;
+    bool run_inbox() noexcept;
+
+    std::unique_ptr<backend> backend_;
+    std::int64_t now_ns_;
+    std::int64_t unix_ms_;
+    base::chunk_pool chunks_;
+    timer_wheel timers_;
+    std::vector<completion> completions_;
+    flushable* dirty_ = nullptr;
+    std::atomic<job_node*> inbox_{nullptr};
+    std::atomic<bool> stop_{false};
+    // True while the loop may be asleep in the backend, so that posters know to wake it.
+    std::atomic<bool> may_sleep_{false};
+    std::uint64_t turns_ = 0;
+    std::uint64_t slow_turns_ = 0;
+};
+
+}  // namespace pillion::io
