@@ -1,0 +1,64 @@
+// server: the HTTP side of one shard: it turns accepted sockets (or any stream) into connections,
+// keeps them in a list and drains them.
+//
+// Thread: its shard.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "base/intrusive_list.hpp"
+#include "http/exchange.hpp"
+#include "io/reactor.hpp"
+#include "io/stream.hpp"
+
+namespace pillion::http {
+
+struct server_limits {
+    std::size_t connections_max;
+    std::int64_t head_timeout_ms;
+    std::int64_t body_timeout_ms;
+    std::int64_t idle_timeout_ms;
+    std::int64_t sse_keepalive_ms;
+    server_limits() noexcept;  // the defaults of base/limits.hpp
+};
+
+class server {
+ public:
+    server(io::reactor& loop, request_handler& handler, const server_limits& limits);
+    server(const server&) = delete;
+    server& operator=(const server&) = delete;
+    // Asserts that no connection is left: drain() and wait for idle() first.
+    ~server();
+
+    // Serves a connected stream. Over the cap it is answered 503 and closed.
+    void serve(std::unique_ptr<io::stream> stream) noexcept;
+
+    // Stops keep-alive: idle connections close now, busy ones after their answer, with
+    // "Connection: close". Event streams are the layer above's to end.
+    void drain() noexcept;
+    // Closes everything at once, answers or not.
+    void close_all() noexcept;
+
+    std::size_t connections() const noexcept { return count_; }
+    bool idle() const noexcept { return count_ == 0; }
+
+    io::reactor& loop() noexcept { return loop_; }
+    request_handler& handler() noexcept { return handler_; }
+    const server_limits& limits() const noexcept { return limits_; }
+    bool draining() const noexcept { return draining_; }
+
+ private:
+    friend class connection;
+    void remove(connection& c) noexcept;
+
+    io::reactor& loop_;
+    request_handler& handler_;
+    server_limits limits_;
+    base::intrusive_list<connection> open_;
+    std::size_t count_ = 0;
+    bool draining_ = false;
+};
+
+}  // namespace pillion::http
