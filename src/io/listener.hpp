@@ -1,0 +1,74 @@
+// listener: accepts connections on one shard and hands the descriptors to a sink.
+//
+// Out of descriptors (EMFILE, ENFILE) a reserve descriptor is spent to refuse the waiting
+// connection politely, and accepting rests for 100 ms instead of spinning. Life: start() …
+// close() … on_listener_closed(), after which it may be destroyed. Thread: its shard.
+#pragma once
+
+#include <cstdint>
+
+#include "io/op.hpp"
+#include "io/reactor.hpp"
+
+namespace pillion::io {
+
+// Receives what a listener accepts.
+class connection_sink {
+ public:
+    // A new connection (non-blocking, close-on-exec); the sink owns the descriptor.
+    virtual void on_connection(int fd) noexcept = 0;
+    // Asked before each on_connection: false refuses it (the connection cap is reached).
+    virtual bool wants_connection() noexcept { return true; }
+    // The listener has no operation in flight any more. It may be destroyed in this call.
+    virtual void on_listener_closed() noexcept {}
+
+ protected:
+    ~connection_sink() = default;
+};
+
+class listener {
+ public:
+    // Does not own `listen_fd`, which must stay open until on_listener_closed().
+    listener(reactor& on, int listen_fd, connection_sink& sink) noexcept;
+    listener(const listener&) = delete;
+    listener& operator=(const listener&) = delete;
+    ~listener();
+
+    // Starts accepting. Once.
+    void start() noexcept;
+    // Stops accepting; on_listener_closed() follows from a later turn, exactly once.
+    void close() noexcept;
+
+    // Connections handed to the sink, refused at the cap, and failures of accept so far.
+    std::uint64_t accepted() const noexcept { return accepted_; }
+    std::uint64_t refused() const noexcept { return refused_; }
+    std::uint64_t failed() const noexcept { return failed_; }
+
+ private:
+    static void on_accept(op& self, const completion& what) noexcept;
+    static void on_timer(timer& self, void* owner) noexcept;
+    void handle(std::int32_t res, bool more) noexcept;
+    void arm() noexcept;
+    void rest() noexcept;
+    void spend_reserve() noexcept;
+
+    struct accept_op : op {
+        explicit accept_op(listener& l) noexcept : op(&listener::on_accept), owner(&l) {}
+        listener* owner;
+    };
+
+    static constexpr std::int64_t rest_ms = 100;
+
+    reactor& reactor_;
+    connection_sink& sink_;
+    int listen_fd_;
+    int reserve_fd_ = -1;
+    accept_op accept_{*this};
+    timer timer_{&listener::on_timer, this};
+    bool closing_ = false;
+    std::uint64_t accepted_ = 0;
+    std::uint64_t refused_ = 0;
+    std::uint64_t failed_ = 0;
+};
+
+}  // namespace pillion::io

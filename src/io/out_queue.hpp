@@ -1,0 +1,73 @@
+// out_queue: the bytes a stream still has to send: chunks it owns and static pieces it does not,
+// in order, with the arithmetic of gathering and of short sends.
+//
+// Entries live in chunks of a small ring that grows once and is kept, so the steady state
+// allocates nothing. Thread: its shard.
+#pragma once
+
+#include <sys/uio.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "base/chunk.hpp"
+
+namespace pillion::io {
+
+class out_queue {
+ public:
+    // A send gathers at most this many pieces…
+    static constexpr std::size_t gather_max = 16;
+    // …and several pieces of together at most this many bytes are copied into one.
+    static constexpr std::size_t copy_bytes_max = 2048;
+
+    explicit out_queue(base::chunk_pool& pool) noexcept : pool_(&pool) {}
+    out_queue(const out_queue&) = delete;
+    out_queue& operator=(const out_queue&) = delete;
+    ~out_queue() { clear(); }
+
+    // Appends a chunk's filled part (ownership passes; an empty chunk is given back at once).
+    void push(base::chunk* bytes) noexcept;
+    // Appends bytes that outlive the queue.
+    void push_static(std::string_view bytes) noexcept;
+
+    std::size_t bytes() const noexcept { return bytes_; }
+    bool empty() const noexcept { return bytes_ == 0; }
+
+    // Fills `parts` (gather_max entries) with the front of the queue and returns how many were
+    // used. The memory stays where it is until sent() or clear(). While a gather is out, push
+    // never moves or merges what was gathered.
+    std::size_t gather(iovec* parts) noexcept;
+
+    // Drops the first `bytes` from the front, giving chunks back.
+    void sent(std::size_t bytes) noexcept;
+    // Drops everything.
+    void clear() noexcept;
+
+ private:
+    // A static piece travels as a chunk without room of its own: `text` is where its bytes are.
+    struct entry {
+        const char* text = nullptr;
+        std::size_t bytes = 0;
+        base::chunk* owned = nullptr;
+    };
+
+    entry& at(std::size_t i) noexcept { return ring_[(head_ + i) & (capacity_ - 1)]; }
+    void append(entry e) noexcept;
+    void grow() noexcept;
+    void coalesce() noexcept;
+
+    static constexpr std::size_t inline_entries = 4;
+
+    base::chunk_pool* pool_;
+    entry inline_[inline_entries];
+    entry* ring_ = inline_;
+    base::chunk* ring_chunk_ = nullptr;
+    std::size_t capacity_ = inline_entries;
+    std::size_t head_ = 0;
+    std::size_t count_ = 0;
+    std::size_t bytes_ = 0;
+};
+
+}  // namespace pillion::io

@@ -1,0 +1,87 @@
+// tcp_stream: io::stream over a connected socket (TCP or unix), on any backend.
+//
+// One multishot receive is armed while reading; one send is in flight at most, everything queued
+// meanwhile leaves in the next one, at the end of a turn. Teardown: no new sends → cancel what is
+// in flight → shutdown → when the last completion is in: close, then on_closed(), once.
+// Steady state: no heap. Thread: its shard.
+#pragma once
+
+#include <sys/uio.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "io/op.hpp"
+#include "io/out_queue.hpp"
+#include "io/reactor.hpp"
+#include "io/socket.hpp"
+#include "io/stream.hpp"
+
+namespace pillion::io {
+
+class tcp_stream final : public stream, private flushable {
+ public:
+    // Takes ownership of `fd`, a connected non-blocking socket.
+    tcp_stream(reactor& on, int fd, const peer_name& peer) noexcept;
+    tcp_stream(const tcp_stream&) = delete;
+    tcp_stream& operator=(const tcp_stream&) = delete;
+    // REQUIRES: on_closed() was delivered, or start() was never called.
+    ~tcp_stream() override;
+
+    void start(stream_reader& reader) noexcept override;
+    void pause_reading() noexcept override;
+    void resume_reading() noexcept override;
+    bool write(base::chunk* bytes) noexcept override;
+    bool write_static(std::string_view bytes) noexcept override;
+    std::size_t queued_bytes() const noexcept override { return queue_.bytes(); }
+    void shutdown_write() noexcept override;
+    void close(bool flush) noexcept override;
+    std::string_view peer() const noexcept override { return peer_.view(); }
+    std::string_view peer_address() const noexcept override { return peer_.address(); }
+
+    int fd() const noexcept { return fd_; }
+
+ private:
+    static void on_receive(op& self, const completion& what) noexcept;
+    static void on_send(op& self, const completion& what) noexcept;
+    static void on_retry(timer& self, void* owner) noexcept;
+
+    void received(const completion& what) noexcept;
+    void receive_ended(std::int32_t res) noexcept;
+    void send_done(std::int32_t res) noexcept;
+    bool after_write() noexcept;
+    void arm_receive() noexcept;
+    void send_more() noexcept;
+    void flush() noexcept override;
+    void fail(int os_errno) noexcept;
+    void tear_down() noexcept;
+    void finish_if_idle() noexcept;
+
+    struct stream_op : op {
+        stream_op(handler h, tcp_stream& s) noexcept : op(h), owner(&s) {}
+        tcp_stream* owner;
+    };
+
+    enum class phase : std::uint8_t { created, open, flushing, tearing, closed };
+
+    reactor& reactor_;
+    stream_reader* reader_ = nullptr;
+    int fd_;
+    int broke_ = 0;  // errno that ended it
+    phase phase_ = phase::created;
+    bool paused_ = false;
+    bool eof_ = false;
+    bool over_high_ = false;      // write() returned false; owes on_drained()
+    bool shut_requested_ = false;
+    bool shut_done_ = false;
+    bool in_callback_ = false;    // keeps on_closed() from arriving inside another callback
+    stream_op receive_{&tcp_stream::on_receive, *this};
+    stream_op send_{&tcp_stream::on_send, *this};
+    timer retry_{&tcp_stream::on_retry, this};
+    out_queue queue_;
+    iovec parts_[out_queue::gather_max];
+    peer_name peer_;
+};
+
+}  // namespace pillion::io
