@@ -1,0 +1,38 @@
+// hash: keyed hashing of bytes that come from a peer (SipHash-1-3, Aumasson and Bernstein).
+//
+// Without the key nobody can choose names that collide in our tables. The key of the process is
+// drawn once from the kernel. Values differ from run to run: never store or send them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace pillion::base {
+
+struct hash_key {
+    std::uint64_t k0 = 0;
+    std::uint64_t k1 = 0;
+};
+
+// The SipHash-1-3 of `bytes` under `key`.
+std::uint64_t siphash13(std::string_view bytes, const hash_key& key) noexcept;
+
+// The key of this process; drawn from os_random at the first call. Any thread.
+const hash_key& process_hash_key() noexcept;
+
+// The hash of `bytes` under the key of the process.
+inline std::uint64_t hash_bytes(std::string_view bytes) noexcept {
+    return siphash13(bytes, process_hash_key());
+}
+
+// For unordered containers that are searched by string_view.
+struct bytes_hash {
+    using is_transparent = void;
+    // The hash of `bytes`.
+    std::size_t operator()(std::string_view bytes) const noexcept {
+        return static_cast<std::size_t>(hash_bytes(bytes));
+    }
+};
+
+}  // namespace pillion::base
