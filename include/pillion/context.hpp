@@ -1,0 +1,186 @@
+// context: what a handler knows about the request it serves, and what it may wait for.
+//
+// A handler gets a context& and runs on the event loop of one thread. It must not block: wait
+// with co_await, or move CPU work and blocking calls to blocking(). The context, its arguments
+// and everything made from it live until the handler's coroutine has finished, also when the
+// client went away or the deadline passed meanwhile.
+//
+// Stopping: when the client cancels, the deadline expires or the server shuts down, stopped()
+// turns true and every pending co_await of this header ends early (sleep() returns false,
+// progress() and log() do nothing, …). What the handler returns after that is dropped.
+//
+// Thread-safety: use it only from the handler's own coroutine; functions given to blocking() run
+// on another thread and must not touch it.
+#pragma once
+
+#include <chrono>
+#include <concepts>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include <pillion/content.hpp>
+#include <pillion/json.hpp>
+#include <pillion/result.hpp>
+#include <pillion/task.hpp>
+
+namespace pillion {
+
+class server;
+
+enum class log_level : std::uint8_t {
+    debug,
+    info,
+    notice,
+    warning,
+    error,
+    critical,
+    alert,
+    emergency,
+};
+
+enum class stop_cause : std::uint8_t { none, client, deadline, disconnected, shutdown };
+
+class context {
+ public:
+    context(const context&) = delete;
+    context& operator=(const context&) = delete;
+
+    // ---- the request ----
+
+    // JSON-RPC method ("tools/call") and its target: tool or prompt name, or resource URI.
+    std::string_view method() const noexcept;
+    std::string_view target() const noexcept;
+    // The protocol revision spoken ("2025-11-25").
+    std::string_view protocol_version() const noexcept;
+    // Correlates logs with the client (the X-Request-Id header, or one made here).
+    std::string_view request_id() const noexcept;
+    // Client name and version as it introduced itself; empty when it did not.
+    std::string_view client_name() const noexcept;
+    std::string_view client_version() const noexcept;
+    // `params._meta` of the request; missing when there was none.
+    json::view meta() const noexcept;
+    // Whether the client declared a capability; dots descend: "sampling", "elicitation.url".
+    bool client_can(std::string_view capability) const noexcept;
+    // For resource templates: the value of a variable, percent-decoded; empty when absent.
+    std::string_view variable(std::string_view name) const noexcept;
+
+    // ---- results (in the request's memory) ----
+
+    // A result with one text content, concatenated from the parts.
+    template <class... Parts>
+    tool_result text(const Parts&... parts) {
+        const std::string_view list[] = {std::string_view(parts)...};
+        return text_parts(list, sizeof...(parts), false);
+    }
+    // The same, marked as a failure of the tool that the model can read (isError).
+    template <class... Parts>
+    tool_result error(const Parts&... parts) {
+        const std::string_view list[] = {std::string_view(parts)...};
+        return text_parts(list, sizeof...(parts), true);
+    }
+    // The failure of a library call, as a result the model can read.
+    tool_result error(const pillion::error& what);
+    // An empty result to add to.
+    tool_result result();
+    // A JSON-RPC error instead of a result: for protocol faults, not for failures of the tool.
+    // `data_json` (may be empty) becomes error.data. The code should be outside -32768…-32000
+    // unless the specification defines it.
+    tool_result rpc_error(int code, std::string_view message, std::string_view data_json = {});
+    // The client lacks a capability this call cannot do without: error -32021 towards 2026-07-28,
+    // a tool error that says so towards earlier revisions.
+    tool_result missing_capability(std::string_view capability);
+
+    prompt_result prompt(std::string_view description = {});
+    // A prompt that cannot be given: error -32602 with this text.
+    prompt_result prompt_error(std::string_view message);
+    resource_result contents();
+    // The resource does not exist (-32002, from 2026-07-28 on -32602, with data.uri).
+    resource_result not_found();
+    // The resource exists but cannot be read: -32603 with a safe text.
+    resource_result unreadable(const pillion::error& what);
+    completion_result completion();
+
+    // A copy of `text` that lives as long as the context.
+    std::string_view keep(std::string_view text);
+
+    // ---- time and stopping ----
+
+    bool stopped() const noexcept;
+    stop_cause why_stopped() const noexcept;
+    // Time left until the deadline (never negative).
+    std::chrono::nanoseconds remaining() const noexcept;
+
+    // Waits. Returns true when the whole time passed, false when the request was stopped.
+    task<bool> sleep(std::chrono::nanoseconds duration);
+    // Lets other requests run. Returns false when the request was stopped.
+    task<bool> yield();
+    // Waits until the request is stopped.
+    task<> until_stopped();
+
+    // Tells the client how far the work is, if it asked to know. Values that do not increase are
+    // dropped; `total` not above zero means unknown. Waits when the client reads too slowly.
+    // Returns false when the request was stopped.
+    task<bool> progress(double done, double total = 0, std::string_view message = {});
+    // Sends a log message to the client if it listens at this level. `text` is plain text.
+    task<bool> log(log_level level, std::string_view text, std::string_view logger = {});
+    // The same with data given as JSON text.
+    task<bool> log_json(log_level level, std::string_view json, std::string_view logger = {});
+
+    // Runs `work` on a helper thread and returns what it returned. The request's coroutine waits
+    // even when stopped meanwhile (ask stopped() afterwards). `work` must be a named callable:
+    //     auto work = [path] { return slow(path); };
+    //     auto answer = co_await ctx.blocking(work);
+    // (a temporary is refused at compile time: g++ 12 destroys its captures twice).
+    template <class Work>
+        requires std::invocable<Work&>
+    task<std::invoke_result_t<Work&>> blocking(Work& work) {
+        using value = std::invoke_result_t<Work&>;
+        if constexpr (std::is_void_v<value>) {
+            blocking_call call(&work, [](void* w, void*) { (*static_cast<Work*>(w))(); }, nullptr);
+            co_await run_blocking(call);
+        } else {
+            std::optional<value> out;
+            blocking_call call(
+                &work,
+                [](void* w, void* to) {
+                    static_cast<std::optional<value>*>(to)->emplace((*static_cast<Work*>(w))());
+                },
+                &out);
+            co_await run_blocking(call);
+            co_return std::move(*out);
+        }
+    }
+    template <class Work>
+        requires(!std::is_lvalue_reference_v<Work>)
+    void blocking(Work&& work) = delete;
+
+    // Reads part of a regular file off the loop: at most `bytes_max` from `offset`; the bytes live
+    // as long as the context. Errors: not_found, denied, too_large, io, cancelled.
+    task<result<std::string_view>> read_file(std::string_view path, std::uint64_t offset = 0,
+                                             std::size_t bytes_max = 1024 * 1024);
+
+    // The server, for its notify functions.
+    server& host() const noexcept;
+
+ private:
+    friend struct detail::request_state;
+    explicit context(detail::request_state* state) noexcept : state_(state) {}
+    ~context() = default;
+
+    struct blocking_call {
+        void* work;
+        void (*run)(void* work, void* to);
+        void* to;
+        blocking_call(void* w, void (*r)(void*, void*), void* t) noexcept : work(w), run(r), to(t) {}
+    };
+    // Rethrows what the work threw.
+    task<> run_blocking(const blocking_call& call);
+    tool_result text_parts(const std::string_view* parts, std::size_t count, bool failed);
+
+    detail::request_state* state_;
+};
+
+}  // namespace pillion

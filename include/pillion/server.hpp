@@ -1,0 +1,228 @@
+// server: register tools, prompts and resources, then run.
+//
+//     #include <pillion/server.hpp>
+//     using namespace pillion;
+//
+//     task<tool_result> greet(context& ctx, json::view args) {
+//         co_await ctx.progress(1, 2, "thinking");
+//         co_return ctx.text("Hello, ", args["name"].str(), "!");
+//     }
+//     int main(int argc, char** argv) {
+//         server s("greeter", "1.0.0");
+//         s.tool("greet").about("Greets a person. Read-only.")
+//             .input(object().required("name", string().min(1)))
+//             .read_only().run(greet);
+//         return s.main(argc, argv);
+//     }
+//
+// One endpoint then speaks all MCP revisions from 2024-11-05 to 2026-07-28, over Streamable HTTP
+// and stdio. Handlers are written once; the server translates.
+//
+// Registration happens before main()/run() on one thread; faults in it (bad schema, duplicate
+// name) are reported by main() as one clear line and exit code 2. The notify functions may be
+// called from any thread while the server runs.
+#pragma once
+
+#include <chrono>
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include <pillion/content.hpp>
+#include <pillion/context.hpp>
+#include <pillion/json.hpp>
+#include <pillion/provider.hpp>
+#include <pillion/result.hpp>
+#include <pillion/schema.hpp>
+#include <pillion/task.hpp>
+#include <pillion/version.hpp>
+
+namespace pillion {
+
+namespace detail {
+struct server_state;
+struct tool_definition;
+struct prompt_definition;
+struct resource_definition;
+// Exactly one of the two is set: a coroutine, or a plain function that answers at once.
+struct tool_handler {
+    std::function<task<tool_result>(context&, json::view)> async;
+    std::function<tool_result(context&, json::view)> plain;
+};
+}  // namespace detail
+
+// Suggestions for one argument: the text typed so far and the other arguments already known.
+using completion_handler =
+    std::function<task<completion_result>(context& ctx, std::string_view typed,
+                                          json::view known_arguments)>;
+using prompt_handler = std::function<task<prompt_result>(context& ctx, json::view arguments)>;
+using resource_handler = std::function<task<resource_result>(context& ctx, std::string_view uri)>;
+
+// Describes one tool. Every function returns the builder; run() ends it.
+class tool_builder {
+ public:
+    tool_builder& title(std::string text);
+    // What it does, its constraints, side effects and dangers: read by the model.
+    tool_builder& about(std::string text);
+    // Schema of the arguments (an object); without it the tool takes none. Arguments are checked
+    // before the handler runs.
+    tool_builder& input(const schema& shape);
+    // Schema of the structured result.
+    tool_builder& output(const schema& shape);
+    // Deadline of a call (default: the server's, 30 s).
+    tool_builder& timeout(std::chrono::milliseconds limit);
+    // Hints for clients; the default promises nothing.
+    tool_builder& read_only();
+    tool_builder& destructive(bool yes = true);
+    tool_builder& idempotent(bool yes = true);
+    tool_builder& open_world(bool yes = true);
+    tool_builder& add_icon(icon what);
+    // One `_meta` member of the definition, value as JSON text.
+    tool_builder& meta(std::string key, std::string json);
+
+    // The handler: a callable (context&, json::view arguments) or (context&), either a coroutine
+    // returning task<tool_result> or a plain function returning tool_result (which answers at
+    // once and must not block). The callable is kept for the server's life, so a capturing
+    // lambda coroutine is safe here.
+    template <class Handler>
+    void run(Handler handler) {
+        if constexpr (std::invocable<Handler&, context&, json::view>) {
+            set<std::invoke_result_t<Handler&, context&, json::view>>(std::move(handler));
+        } else {
+            static_assert(std::invocable<Handler&, context&>,
+                          "a tool handler takes (context&, json::view) or (context&)");
+            using outcome = std::invoke_result_t<Handler&, context&>;
+            set<outcome>([h = std::move(handler)](context& ctx, json::view) mutable -> outcome {
+                return h(ctx);
+            });
+        }
+    }
+
+ private:
+    friend class server;
+    explicit tool_builder(detail::tool_definition* definition) noexcept : definition_(definition) {}
+
+    template <class Outcome, class Callable>
+    void set(Callable callable) {
+        detail::tool_handler handler;
+        if constexpr (std::same_as<Outcome, tool_result>) {
+            handler.plain = std::move(callable);
+        } else {
+            static_assert(std::same_as<Outcome, task<tool_result>>,
+                          "a tool handler returns tool_result or task<tool_result>");
+            handler.async = std::move(callable);
+        }
+        finish(std::move(handler));
+    }
+    void finish(detail::tool_handler handler);
+
+    detail::tool_definition* definition_;
+};
+
+class prompt_builder {
+ public:
+    prompt_builder& title(std::string text);
+    prompt_builder& about(std::string text);
+    // An argument (always a string), in order.
+    prompt_builder& argument(std::string name, std::string description, bool required);
+    // Completion of the argument declared last.
+    prompt_builder& complete(completion_handler handler);
+    prompt_builder& add_icon(icon what);
+    prompt_builder& meta(std::string key, std::string json);
+    // Missing required arguments are refused before the handler runs.
+    void run(prompt_handler handler);
+
+ private:
+    friend class server;
+    explicit prompt_builder(detail::prompt_definition* definition) noexcept
+        : definition_(definition) {}
+    detail::prompt_definition* definition_;
+};
+
+// A resource with a fixed URI, or a template (RFC 6570 level 1: "{name}", and "{+path}" for a
+// value that may contain slashes).
+class resource_builder {
+ public:
+    resource_builder& name(std::string text);
+    resource_builder& title(std::string text);
+    resource_builder& about(std::string text);
+    resource_builder& mime_type(std::string text);
+    resource_builder& size(std::int64_t bytes);
+    resource_builder& annotate(const content_annotations& what);
+    resource_builder& add_icon(icon what);
+    resource_builder& meta(std::string key, std::string json);
+    // Templates: completion of one variable.
+    resource_builder& complete(std::string variable, completion_handler handler);
+    // Resources: a constant text.
+    void text(std::string content);
+    void run(resource_handler handler);
+    // Templates that only describe what a resource_provider reads need no handler.
+    void served_by_provider();
+
+ private:
+    friend class server;
+    explicit resource_builder(detail::resource_definition* definition) noexcept
+        : definition_(definition) {}
+    detail::resource_definition* definition_;
+};
+
+class server {
+ public:
+    server(std::string name, std::string version);
+    ~server();
+    server(const server&) = delete;
+    server& operator=(const server&) = delete;
+
+    // ---- what it is ----
+    server& title(std::string text);
+    server& about(std::string text);
+    server& website(std::string url);
+    // Advice to the model on how to use the server as a whole.
+    server& instructions(std::string text);
+    server& add_icon(icon what);
+
+    // ---- what it offers (before main) ----
+    tool_builder tool(std::string name);
+    prompt_builder prompt(std::string name);
+    resource_builder resource(std::string uri);
+    resource_builder resource_template(std::string uri_template);
+    server& provide(std::shared_ptr<resource_provider> provider);
+    // Entries per page of the four lists (default 50).
+    server& page_size(std::size_t entries);
+    // How long clients may cache lists and resources (2026-07-28; default 0 ms).
+    server& cache_ttl(std::chrono::milliseconds ttl);
+
+    // ---- own command-line flags ----
+    // "--name VALUE" of the serve and stdio commands; `value` is set before on_start hooks run and
+    // must outlive main().
+    server& option(std::string name, std::string help, std::string* value);
+    server& flag(std::string name, std::string help, bool* value);
+    // Runs after the command line was read and before anything is served: the place to register
+    // what depends on options. An error ends main() with exit code 2 and its text.
+    server& on_start(std::function<result<void>(server&)> hook);
+
+    // ---- running ----
+    // The whole command line: serve (default) | stdio | check | version, see --help.
+    // Returns the exit code: 0 clean, 1 run-time failure, 2 usage or configuration.
+    int main(int argc, char** argv);
+    // Ends main() as SIGTERM does: what is in flight is finished. Any thread.
+    void shutdown() noexcept;
+
+    // ---- telling clients (any thread, while running) ----
+    void tools_changed();
+    void prompts_changed();
+    void resources_changed();
+    void resource_updated(std::string_view uri);
+
+    detail::server_state& state() noexcept { return *state_; }
+
+ private:
+    std::unique_ptr<detail::server_state> state_;
+};
+
+}  // namespace pillion
