@@ -92,9 +92,8 @@ def include_rules(path, text, code):
         yield 1, f"src/{folder} is not in the table of layers in tools/tidy.py"
         return
     for match in INCLUDE.finditer(text):
-        # The match must be code; a literal or comment that looks like an include is not.
-        if code[match.start(1) - 1].isspace() and "#" not in code[match.start():match.start(1)]:
-            continue
+        if "#" not in code[match.start():match.end()]:
+            continue  # in a comment or a literal
         number, name = cpp_text.line_of(text, match.start(2)), match.group(2)
         if path.startswith("include/"):
             standard = match.group(1) == "<" and re.fullmatch(r"[a-z_0-9]+", name)
@@ -127,7 +126,8 @@ def function_rules(path, code):
     if not path.startswith("src/"):
         return
     code = cpp_text.blank_directives(code)
-    kind, scopes, start, parens = "scope", [], 0, 0  # kinds of the open braces; where the current header begins
+    # `scopes` has kind and place of the open braces; the current header begins at `start`.
+    kind, scopes, start, parens = "scope", [], 0, 0
     for match in re.finditer(r"[(){};]", code):
         at, char = match.start(), match.group()
         inside = bool(scopes) and scopes[-1][0] != "scope"
