@@ -82,8 +82,8 @@ class task_promise_base : public ready_node {
         void await_resume() const noexcept {}
     };
 
-    // Frames come from the pool of the thread. (noexcept here would make g++ ask for a way to report
-    // null, which there is not.)
+    // Frames come from the pool of the thread. (noexcept here would make g++ ask for a way to
+    // report null, which there is not.)
     [[gnu::returns_nonnull]] static void* operator new(std::size_t bytes) {
         return frame_allocate(bytes);
     }

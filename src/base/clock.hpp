@@ -23,8 +23,7 @@ struct monotonic_ns {
     constexpr monotonic_ns plus_ms(std::int64_t ms) const noexcept {
         std::int64_t ns = 0;
         std::int64_t sum = 0;
-        if (__builtin_mul_overflow(ms, ns_per_ms, &ns) ||
-            __builtin_add_overflow(value, ns, &sum)) {
+        if (__builtin_mul_overflow(ms, ns_per_ms, &ns) || __builtin_add_overflow(value, ns, &sum)) {
             return monotonic_ns{ms < 0 ? INT64_MIN : INT64_MAX};
         }
         return monotonic_ns{sum};

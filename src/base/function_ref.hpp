@@ -23,8 +23,7 @@ class function_ref<R(Args...)> {
         : object_(const_cast<void*>(static_cast<const void*>(std::addressof(callable)))),
           call_([](void* object, Args... args) -> R {
               using type = std::remove_reference_t<F>;
-              return static_cast<R>(
-                  (*static_cast<type*>(object))(std::forward<Args>(args)...));
+              return static_cast<R>((*static_cast<type*>(object))(std::forward<Args>(args)...));
           }) {}
 
     // Calls the borrowed callable.

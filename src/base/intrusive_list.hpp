@@ -131,9 +131,7 @@ class intrusive_list {
     iterator end() noexcept { return iterator(&head_); }
 
  private:
-    static T& owner(links* at) noexcept {
-        return static_cast<T&>(static_cast<hook&>(*at));
-    }
+    static T& owner(links* at) noexcept { return static_cast<T&>(static_cast<hook&>(*at)); }
 
     static void insert(T& element, links& position) noexcept {
         hook& h = element;

@@ -1,8 +1,7 @@
 #include "base/random.hpp"
 
-#include <cerrno>
-
 #include <sys/random.h>
+#include <cerrno>
 
 #include "base/assert.hpp"
 

@@ -1,5 +1,5 @@
-// unique_function: an owned callable that can be moved but not copied, so that it may hold move-only
-// captures. Up to 48 bytes live inside the object, larger callables on the heap.
+// unique_function: an owned callable that can be moved but not copied, so that it may hold
+// move-only captures. Up to 48 bytes live inside the object, larger callables on the heap.
 //
 // Used for jobs that one thread hands to another; hot paths take function_ref instead.
 // Thread-safety: that of the callable inside.
@@ -24,9 +24,9 @@ class unique_function<R(Args...)> {
 
     // Whether an F lives inside the object: it must fit and move without throwing.
     template <class F>
-    static constexpr bool fits_inline = sizeof(F) <= inline_bytes &&
-                                        alignof(F) <= alignof(std::max_align_t) &&
-                                        std::is_nothrow_move_constructible_v<F>;
+    static constexpr bool fits_inline =
+        sizeof(F) <= inline_bytes && alignof(F) <= alignof(std::max_align_t) &&
+        std::is_nothrow_move_constructible_v<F>;
 
     // Empty; calling it aborts.
     unique_function() noexcept = default;

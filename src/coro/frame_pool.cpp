@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <new>
 
 #include <pillion/task.hpp>
 
@@ -52,9 +53,7 @@ struct thread_guard {
 };
 thread_local thread_guard guard;
 
-std::size_t class_of(std::size_t bytes) noexcept {
-    return (bytes - 1) / frame_pool::class_bytes;
-}
+std::size_t class_of(std::size_t bytes) noexcept { return (bytes - 1) / frame_pool::class_bytes; }
 
 [[gnu::noinline]] void* allocate_slow(std::size_t bytes) noexcept {
     guard.touch();

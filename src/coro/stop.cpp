@@ -6,12 +6,18 @@ namespace pillion::coro {
 
 const char* to_string(stop_reason reason) noexcept {
     switch (reason) {
-        case stop_reason::none: return "none";
-        case stop_reason::client_cancelled: return "client_cancelled";
-        case stop_reason::deadline: return "deadline";
-        case stop_reason::disconnected: return "disconnected";
-        case stop_reason::shutdown: return "shutdown";
-        case stop_reason::session_ended: return "session_ended";
+        case stop_reason::none:
+            return "none";
+        case stop_reason::client_cancelled:
+            return "client_cancelled";
+        case stop_reason::deadline:
+            return "deadline";
+        case stop_reason::disconnected:
+            return "disconnected";
+        case stop_reason::shutdown:
+            return "shutdown";
+        case stop_reason::session_ended:
+            return "session_ended";
     }
     return "unknown";
 }
