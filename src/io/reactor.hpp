@@ -25,7 +25,8 @@ namespace pillion::io {
 // Something with output to flush at the end of the turn (a stream). Intrusive; queued once.
 struct flushable {
     flushable* next_dirty = nullptr;
-    bool dirty = false;
+    flushable** dirty_link = nullptr;  // the pointer that points at this one, null when clean
+    // Submits the output. May mark others, but not itself.
     virtual void flush() noexcept = 0;
 
  protected:
@@ -43,8 +44,11 @@ class reactor {
     // it waits at most `wait_max_ns`.
     void run() noexcept;
     void run_one(std::int64_t wait_max_ns) noexcept;
-    // Any thread.
+    // Ends run() after the current turn, or the next run() at once. Any thread.
     void stop() noexcept;
+    // Turns until no operation is in flight and nothing is ready to run, at most `limit_ms`: the
+    // last step of a shutdown after everything was told to close. False when time ran out.
+    bool drain(std::int64_t limit_ms) noexcept;
 
     // The time of this turn: one clock reading per turn.
     std::int64_t now_ns() const noexcept { return now_ns_; }
@@ -74,13 +78,20 @@ class reactor {
  private:
     struct job_node;
 
+    void read_clock() noexcept;
+    void enter(std::int64_t wait_max_ns) noexcept;
     void dispatch() noexcept;
     void flush_dirty() noexcept;
-    bool run_inbox() noexcept;
+    void run_inbox() noexcept;
+
+    // Coroutines resumed in one turn, so that a busy one cannot starve the descriptors.
+    static constexpr std::size_t resumptions_max = 256;
+    static constexpr std::int64_t slow_turn_ns = 10'000'000;
 
     std::unique_ptr<backend> backend_;
     std::int64_t now_ns_;
     std::int64_t unix_ms_;
+    std::int64_t unix_read_ns_ = 0;  // when unix_ms_ was read
     base::chunk_pool chunks_;
     timer_wheel timers_;
     std::vector<completion> completions_;

@@ -64,6 +64,8 @@ class timer_wheel {
     void place(timer& t) noexcept;
     void unlink(timer& t) noexcept;
     void cascade(unsigned level) noexcept;
+    std::size_t fire_current() noexcept;
+    std::int64_t next_event_ms() const noexcept;
 
     timer* slot_[levels * slots] = {};
     std::uint64_t occupied_[levels] = {};

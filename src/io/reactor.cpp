@@ -1,0 +1,181 @@
+#include "io/reactor.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace pillion::io {
+
+struct reactor::job_node {
+    base::unique_function<void()> job;
+    job_node* next = nullptr;
+};
+
+reactor::reactor(std::unique_ptr<backend> with)
+    : backend_(std::move(with)),
+      now_ns_(backend_->now_ns()),
+      unix_ms_(backend_->unix_ms()),
+      unix_read_ns_(now_ns_),
+      timers_(now_ns_) {
+    completions_.reserve(4096);
+}
+
+reactor::~reactor() {
+    // Jobs posted too late are destroyed unrun.
+    for (job_node* list = inbox_.exchange(nullptr, std::memory_order_acquire); list != nullptr;) {
+        delete std::exchange(list, list->next);
+    }
+}
+
+void reactor::run() noexcept {
+    while (!stop_.exchange(false, std::memory_order_acq_rel)) {
+        run_one(INT64_MAX);
+    }
+}
+
+void reactor::stop() noexcept {
+    stop_.store(true, std::memory_order_seq_cst);
+    if (may_sleep_.exchange(false, std::memory_order_seq_cst)) {
+        backend_->wake();
+    }
+}
+
+bool reactor::drain(std::int64_t limit_ms) noexcept {
+    const std::int64_t until = backend_->now_ns() + limit_ms * 1'000'000;
+    constexpr std::int64_t slice_ns = 10'000'000;
+    while (backend_->in_flight() > 0 || !coro::ready_queue::current().empty()) {
+        if (now_ns_ >= until) {
+            return false;
+        }
+        run_one(slice_ns);
+    }
+    return true;
+}
+
+void reactor::read_clock() noexcept {
+    now_ns_ = backend_->now_ns();
+    // The wall clock is only good to the millisecond, so it is not read more often than that.
+    constexpr std::int64_t wall_period_ns = 1'000'000;
+    if (now_ns_ - unix_read_ns_ >= wall_period_ns) {
+        unix_ms_ = backend_->unix_ms();
+        unix_read_ns_ = now_ns_;
+    }
+}
+
+void reactor::run_one(std::int64_t wait_max_ns) noexcept {
+    coro::ready_queue::current().run_some(resumptions_max);
+    flush_dirty();
+    enter(wait_max_ns);
+    read_clock();
+    ++turns_;
+    dispatch();
+    timers_.advance(now_ns_);
+    run_inbox();
+}
+
+void reactor::enter(std::int64_t wait_max_ns) noexcept {
+    const std::int64_t now = backend_->now_ns();
+    if (now - now_ns_ > slow_turn_ns) {
+        ++slow_turns_;
+    }
+    std::int64_t wait = 0;
+    if (coro::ready_queue::current().empty()) {
+        const std::int64_t due = timers_.next_due_ns();
+        wait = due == INT64_MAX ? INT64_MAX : std::max<std::int64_t>(due - now, 0);
+        wait = std::min(wait, wait_max_ns);
+    }
+    if (wait == 0) {
+        backend_->turn(0, completions_);
+        return;
+    }
+    // Posters push first and look at may_sleep_ second, we do it the other way round: one of the
+    // two always sees the other (hence seq_cst).
+    may_sleep_.store(true, std::memory_order_seq_cst);
+    if (inbox_.load(std::memory_order_seq_cst) != nullptr ||
+        stop_.load(std::memory_order_seq_cst)) {
+        wait = 0;
+    }
+    backend_->turn(wait == INT64_MAX ? -1 : wait, completions_);
+    may_sleep_.store(false, std::memory_order_relaxed);
+}
+
+void reactor::dispatch() noexcept {
+    for (std::size_t i = 0; i < completions_.size(); ++i) {
+        const completion what = completions_[i];
+        op& target = *what.target;
+        if (!what.more) {
+            target.in_flight = false;
+        }
+        target.on_complete(target, what);
+        if (what.data != nullptr) {
+            backend_->give_back(what.buffer_id);
+        }
+    }
+    completions_.clear();
+}
+
+void reactor::mark_dirty(flushable& f) noexcept {
+    if (f.dirty_link != nullptr) {
+        return;
+    }
+    f.next_dirty = dirty_;
+    f.dirty_link = &dirty_;
+    if (dirty_ != nullptr) {
+        dirty_->dirty_link = &f.next_dirty;
+    }
+    dirty_ = &f;
+}
+
+void reactor::unmark_dirty(flushable& f) noexcept {
+    if (f.dirty_link == nullptr) {
+        return;
+    }
+    *f.dirty_link = f.next_dirty;
+    if (f.next_dirty != nullptr) {
+        f.next_dirty->dirty_link = f.dirty_link;
+    }
+    f.next_dirty = nullptr;
+    f.dirty_link = nullptr;
+}
+
+void reactor::flush_dirty() noexcept {
+    // Taken one by one: a flush may mark another (TLS writes into the socket below it).
+    while (dirty_ != nullptr) {
+        flushable& f = *dirty_;
+        unmark_dirty(f);
+        f.flush();
+    }
+}
+
+void reactor::post(base::unique_function<void()> job) {
+    auto* node = new job_node{std::move(job)};
+    node->next = inbox_.load(std::memory_order_relaxed);
+    while (!inbox_.compare_exchange_weak(node->next, node, std::memory_order_seq_cst,
+                                         std::memory_order_relaxed)) {
+    }
+    // Only the first poster who finds the loop possibly asleep pays for the wake.
+    if (may_sleep_.load(std::memory_order_seq_cst) &&
+        may_sleep_.exchange(false, std::memory_order_seq_cst)) {
+        backend_->wake();
+    }
+}
+
+void reactor::run_inbox() noexcept {
+    if (inbox_.load(std::memory_order_relaxed) == nullptr) {
+        return;
+    }
+    job_node* newest = inbox_.exchange(nullptr, std::memory_order_acquire);
+    job_node* oldest = nullptr;
+    while (newest != nullptr) {
+        job_node* next = newest->next;
+        newest->next = oldest;
+        oldest = newest;
+        newest = next;
+    }
+    while (oldest != nullptr) {
+        const std::unique_ptr<job_node> node(oldest);
+        oldest = node->next;
+        node->job();
+    }
+}
+
+}  // namespace pillion::io
