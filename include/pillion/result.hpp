@@ -47,7 +47,7 @@ class [[nodiscard]] result {
     result(T value) noexcept(std::is_nothrow_move_constructible_v<T>) : has_value_(true) {
         ::new (static_cast<void*>(&value_)) T(std::move(value));
     }
-    result(error e) noexcept : error_(e), has_value_(false) {}
+    result(pillion::error e) noexcept : error_(e), has_value_(false) {}
     result(result&& other) noexcept(std::is_nothrow_move_constructible_v<T>)
         : has_value_(other.has_value_) {
         if (has_value_) {
