@@ -5,7 +5,7 @@
 // own until the coroutine has ended. This is the only way a capturing lambda may be a coroutine.
 //
 //   auto work = [name = std::move(name)]() -> task<void> { co_await greet(name); };
-//   scope.spawn(coro::invoke(std::move(work)));
+//   nursery.spawn(coro::invoke(std::move(work)));
 #pragma once
 
 #include <type_traits>
@@ -16,7 +16,8 @@
 namespace pillion::coro {
 
 // The task `callable(args...)` makes. Callable and arguments are moved into the frame and live
-// until the task has ended; pass std::ref() for what shall stay outside.
+// until the task has ended; pass std::ref() for what shall stay outside. Always call it qualified:
+// arguments from namespace std would find std::invoke.
 template <class Callable, class... Args>
 auto invoke(Callable callable, Args... args) -> std::invoke_result_t<Callable&, Args...> {
     co_return co_await callable(std::move(args)...);
