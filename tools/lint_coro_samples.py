@@ -63,8 +63,8 @@ SAMPLES = [
     (None, "spawn([x]() -> task<void> {  // lint: owned\n    co_await g(x);\n});"),
     (None, "auto fn = [x] {\n    return [](int y) -> task<int> { co_return y; };\n};"),
     # R3 and R7: awaiters.
-    ("R3", "task<int> f();\nstruct w {\n    void await_suspend(handle h) noexcept { h.destroy(); }\n"
-           "};"),
+    ("R3", "task<int> f();\nstruct w {\n    void await_suspend(handle h) noexcept {\n"
+           "        h.destroy();\n    }\n};"),
     (None, "task<int> f();\nstruct w {\n    bool await_suspend(handle) noexcept { return 1; }\n"
            "    ~w() { h_.destroy(); }\n};"),
     ("R7", "task<int> f();\nstruct w {\n    void await_suspend(handle h) noexcept;\n"

@@ -1,0 +1,145 @@
+"""What the suites of run_tests.py share: counting, running programs within a time, and a server
+under test."""
+
+import atexit
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+SHARED = ROOT.parent / "shared"
+TAIL_LINES = 40
+
+_running = set()  # process groups that must not outlive us
+
+
+class tally:
+    """Counts the tests of one suite and prints those that do not pass."""
+
+    def __init__(self, suite):
+        self.suite = suite
+        self.passed = self.failed = self.skipped = 0
+
+    def ok(self, count=1):
+        self.passed += count
+
+    def fail(self, name, detail=""):
+        self.failed += 1
+        print(f"  FAILED {self.suite}: {name}", flush=True)
+        if detail:
+            print(tail(detail), flush=True)
+
+    def skip(self, name, reason):
+        self.skipped += 1
+        print(f"  skipped {self.suite}: {name}: {reason}", flush=True)
+
+    def check(self, name, passed, detail=""):
+        if passed:
+            self.ok()
+        else:
+            self.fail(name, detail)
+
+
+def tail(text):
+    """The last lines of a log, marked so that they are not taken for the driver's own."""
+    return "\n".join("    | " + line for line in text.rstrip().split("\n")[-TAIL_LINES:])
+
+
+def end_group(process, grace_s=0):
+    """Ends a program and everything it started: politely first when it is given time for it."""
+    if grace_s > 0:
+        try:
+            os.killpg(process.pid, signal.SIGTERM)
+            process.wait(grace_s)
+        except (ProcessLookupError, subprocess.TimeoutExpired):
+            pass
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    process.wait()
+    _running.discard(process)
+
+
+@atexit.register
+def _end_all():
+    for process in list(_running):
+        end_group(process)
+
+
+def start(command, log, env=None, cwd=ROOT, **options):
+    """Starts a program in a process group of its own, its output going to the open file `log`."""
+    process = subprocess.Popen(
+        [str(word) for word in command], stdin=subprocess.DEVNULL, stdout=log,
+        stderr=subprocess.STDOUT, env={**os.environ, **(env or {})}, cwd=cwd,
+        start_new_session=True, **options)
+    _running.add(process)
+    return process
+
+
+def run(command, timeout_s, **options):
+    """Runs a program. Returns its exit code (None when time ran out) and its output."""
+    with tempfile.TemporaryFile() as log:
+        process = start(command, log, **options)
+        try:
+            code = process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            code = None
+        end_group(process)
+        log.seek(0)
+        output = log.read().decode(errors="replace")
+    return code, output if code is not None else output + f"\nkilled after {timeout_s} s\n"
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class server:
+    """A server under test on a free port: `with server(command) as s: … s.url`."""
+
+    START_S, STOP_S = 20, 20
+
+    def __init__(self, count, command):
+        self.count, self.port = count, free_port()
+        self.command = [*command, "--port", str(self.port)]
+        self.url = f"http://127.0.0.1:{self.port}/mcp"
+
+    def __enter__(self):
+        self.log = tempfile.TemporaryFile()
+        self.process = start(self.command, self.log)
+        self.listening = self._wait()
+        if not self.listening:
+            self.count.fail("the server did not start: " + " ".join(map(str, self.command)),
+                            self._read_log())
+        return self
+
+    def _wait(self):
+        deadline = time.monotonic() + self.START_S
+        while time.monotonic() < deadline and self.process.poll() is None:
+            try:
+                socket.create_connection(("127.0.0.1", self.port), 1).close()
+                return True
+            except OSError:
+                time.sleep(0.05)
+        return False
+
+    def _read_log(self):
+        self.log.seek(0)
+        return self.log.read().decode(errors="replace")
+
+    def __exit__(self, *_):
+        died = self.process.poll()
+        end_group(self.process, self.STOP_S)
+        if self.listening:
+            code = self.process.returncode
+            self.count.check(f"the server lives through the suite and stops on SIGTERM (it died: "
+                             f"{died}, it ended with {code})", died is None and code == 0,
+                             self._read_log())
+        self.log.close()

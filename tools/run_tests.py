@@ -1,0 +1,313 @@
+#!/usr/bin/env python3
+"""Runs the test suites and closes with one line: "N passed, M failed[, K skipped]".
+
+Usage: tools/test [--list] [--fast] [SUITE...]. Without names every suite runs; --fast leaves out
+the sanitizers, the run as an ordinary user and the independent judges. Exit code 0 only if nothing
+failed; with CI=true and ../shared present nothing may be skipped either.
+
+Meson's tests are told apart by their suite: `unit` is a GoogleTest program whose cases are counted
+one by one, `other` is any other program and counts one; besides, `threads` marks those that run
+under ThreadSanitizer and `user` those that run again as an ordinary user. The pytest files of
+tests/integration take the programs from PILLION_BIN and FIXTURE_BIN; those marked `asan` run again
+on the sanitized programs, those marked `user` as an ordinary user.
+"""
+
+import ast
+import json
+import os
+import pathlib
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree
+
+import judges
+from harness import ROOT, SHARED, run, tally
+
+PROGRAM_S = 600  # time limit of one test program
+BUILD_S = 3600
+PYTHON = sys.executable
+USER, GROUP = 65534, 65534  # nobody
+MEMLOCK_BYTES = 8 << 20  # the usual limit of an ordinary user
+
+SANITIZERS = {
+    "ASAN_OPTIONS": "detect_stack_use_after_return=1:strict_string_checks=1",
+    "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
+    "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1",
+    "PYTHONDONTWRITEBYTECODE": "1",
+}
+built = {}
+
+
+def build(count, kind, *targets):
+    """Builds once in a run. A failed build counts as a failed test of the suite that wanted it."""
+    key = (kind, targets)
+    if key not in built:
+        code, output = run(["tools/build", "--type", kind, "--", *targets], BUILD_S)
+        built[key] = code == 0
+        if code != 0:
+            count.fail(f"build of {kind}", output)
+            return False
+    elif not built[key]:
+        count.fail(f"build of {kind} (see above)")
+    return built[key]
+
+
+def meson_tests(kind, suite):
+    """The tests of a Meson suite in build/KIND."""
+    found = subprocess.run(["meson", "introspect", "--tests", f"build/{kind}"], cwd=ROOT,
+                           check=True, capture_output=True, text=True)
+    return [test for test in json.loads(found.stdout)
+            if suite in (name.split(":")[-1] for name in test["suite"])]
+
+
+def run_gtest(count, test, label="", **options):
+    """Runs a GoogleTest program and counts its cases."""
+    name = label + test["name"]
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o777)  # the program may run as another user
+        report = pathlib.Path(folder) / "report.json"
+        code, output = run([*test["cmd"], f"--gtest_output=json:{report}"], PROGRAM_S,
+                           env={**SANITIZERS, **test["env"]}, cwd=test["workdir"] or ROOT,
+                           **options)
+        try:
+            cases = [case for suite in json.loads(report.read_text())["testsuites"]
+                     for case in suite["testsuite"]]
+        except (OSError, ValueError):
+            count.fail(f"{name} ended with {code} before its report", output)
+            return
+    failures = 0
+    for case in cases:
+        case_name = f"{name} {case['classname']}.{case['name']}"
+        if "failures" in case:
+            failures += 1
+            count.fail(case_name, "\n".join(found["failure"] for found in case["failures"]))
+        elif case.get("result") == "COMPLETED":
+            count.ok()
+        else:
+            count.skip(case_name, case.get("result", case.get("status", "not run")).lower())
+    if code != 0 and failures == 0:
+        count.fail(f"{name} ended with {code}", output)
+    if not cases:
+        count.fail(f"{name} has no test case")
+
+
+def run_meson(count, kind):
+    """The suites unit and other of one build."""
+    if not build(count, kind):
+        return
+    unit_tests = meson_tests(kind, "unit")
+    if not unit_tests:
+        count.fail(f"build/{kind} has no unit tests")
+    for test in unit_tests:
+        run_gtest(count, test)
+    for test in meson_tests(kind, "other"):
+        code, output = run(test["cmd"], PROGRAM_S, env={**SANITIZERS, **test["env"]},
+                           cwd=test["workdir"] or ROOT)
+        if code == 77:
+            count.skip(test["name"], "it says so: " + output.strip()[-200:])
+        else:
+            count.check(f"{test['name']} ended with {code}", code == 0, output)
+
+
+def run_pytest(count, binaries, marker=None, root=ROOT, **options):
+    """Runs tests/integration and counts its tests."""
+    title = f"pytest -m {marker}" if marker else "pytest"
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o777)
+        report = pathlib.Path(folder) / "report.xml"
+        command = [PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={report}",
+                   "--basetemp", f"{folder}/tmp", "-o", "junit_family=xunit2",
+                   "-o", "markers=asan: also on sanitized programs\nuser: also as ordinary user",
+                   *(["-m", marker] if marker else []), "tests/integration"]
+        programs = {"PILLION_BIN": f"{binaries}/pillion",
+                    "FIXTURE_BIN": f"{binaries}/fixture-server"}
+        code, output = run(command, 2 * PROGRAM_S, env={**SANITIZERS, **programs}, cwd=root,
+                           **options)
+        if code == 5:  # pytest's own for "no tests"
+            count.skip(title, "no such test in tests/integration")
+            return
+        try:
+            cases = list(xml.etree.ElementTree.parse(report).iter("testcase"))
+        except (OSError, xml.etree.ElementTree.ParseError):
+            count.fail(f"{title} ended with {code} before its report", output)
+            return
+    failures = 0
+    for case in cases:
+        name = f"{title} {case.get('classname', '').split('.')[-1]}.{case.get('name')}"
+        outcome = next((child for child in case if child.tag in ("failure", "error", "skipped")),
+                       None)
+        if outcome is None:
+            count.ok()
+        elif outcome.tag == "skipped":
+            count.skip(name, outcome.get("message", ""))
+        else:
+            failures += 1
+            count.fail(name, outcome.text or outcome.get("message", ""))
+    if code != 0 and failures == 0:
+        count.fail(f"{title} ended with {code}", output)
+
+
+def sources(*patterns):
+    """Files of the tree that match, tracked or new, relative to its root."""
+    listed = subprocess.run(["git", "ls-files", "-coz", "--exclude-standard", "--", *patterns],
+                            cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    return [name for name in sorted(set(listed.split("\0"))) if (ROOT / name).is_file()]
+
+
+def suite_lint(count):
+    """house rules, coroutine rules, formatting, syntax of scripts"""
+    for command in (["tools/tidy.py"], ["tools/tidy.py", "--self-test"],
+                    ["tools/lint_coro.py"], ["tools/lint_coro.py", "--self-test"]):
+        code, output = run([PYTHON, *command], PROGRAM_S)
+        count.check(" ".join(command), code == 0, output)
+    code, version = run(["tools/setup", "clang"], BUILD_S)
+    cpp = sources("*.cpp", "*.hpp")
+    if code == 0 and cpp:
+        code, output = run([f"clang-format-{version.strip()}", "--dry-run", "-Werror", *cpp],
+                           PROGRAM_S)
+        count.check("clang-format", code == 0, output)
+    else:
+        count.fail("clang-format", version)
+    for name in sources("*.py"):
+        try:
+            ast.parse((ROOT / name).read_text(encoding="utf-8"), name)
+            count.ok()
+        except SyntaxError as error:
+            count.fail(f"syntax of {name}", str(error))
+    for name in sources("tools", "tests", "bench", ".ci"):
+        first = (ROOT / name).open("rb").readline()
+        if first.startswith(b"#!") and first.rstrip().endswith((b"bash", b"/sh")):
+            code, output = run(["bash", "-n", name], PROGRAM_S)
+            count.check(f"syntax of {name}", code == 0, output)
+
+
+def suite_unit(count):
+    """unit tests of the release build"""
+    run_meson(count, "release")
+
+
+def suite_integration(count):
+    """tests/integration on the release build"""
+    if build(count, "release"):
+        run_pytest(count, ROOT / "build/release")
+
+
+def suite_asan(count):
+    """unit and marked integration tests under g++ ASan and UBSan"""
+    if build(count, "asan"):
+        run_meson(count, "asan")
+        run_pytest(count, ROOT / "build/asan", "asan")
+
+
+def suite_clang(count):
+    """unit tests under clang's ASan and UBSan"""
+    run_meson(count, "clang")
+
+
+def suite_tsan(count):
+    """tests of the Meson suite threads under ThreadSanitizer"""
+    if not build(count, "release"):
+        return
+    # Only their programs are built; the release build tells which they are.
+    release = f"{ROOT}/build/release/"
+    tests = meson_tests("release", "threads")
+    if not tests:
+        count.skip("tsan", "no test is of the Meson suite threads")
+        return
+    targets = sorted({test["cmd"][0].removeprefix(release) for test in tests})
+    if build(count, "tsan", *targets):
+        for test in meson_tests("tsan", "threads"):
+            # ThreadSanitizer of g++ 12 and 13 cannot live with much address randomisation.
+            run_gtest(count, {**test, "cmd": ["setarch", "-R", *test["cmd"]]})
+
+
+def suite_user(count):
+    """marked tests as an ordinary user with the usual memlock limit"""
+    if os.geteuid() != 0:
+        count.ok()  # the other suites did it
+        return
+    if not build(count, "release"):
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        place = pathlib.Path(folder)
+        shutil.copytree(ROOT / "tests/integration", place / "tests/integration")
+        tests = meson_tests("release", "user")
+        (place / "bin").mkdir()
+        release = ROOT / "build/release"
+        for program in {release / "pillion", release / "fixture-server",
+                        *(pathlib.Path(test["cmd"][0]) for test in tests)}:
+            shutil.copy2(program, place / "bin")
+        for path in (place, *place.rglob("*")):
+            os.chown(path, USER, GROUP)
+
+        def limit_memlock():
+            resource.setrlimit(resource.RLIMIT_MEMLOCK, (MEMLOCK_BYTES, MEMLOCK_BYTES))
+
+        options = {"user": USER, "group": GROUP, "extra_groups": [], "preexec_fn": limit_memlock}
+        if not tests:
+            count.skip("unit tests", "no test is of the Meson suite user")
+        for test in tests:
+            program = place / "bin" / pathlib.Path(test["cmd"][0]).name
+            run_gtest(count, {**test, "cmd": [program, *test["cmd"][1:]], "workdir": folder},
+                      "as user ", **options)
+        run_pytest(count, place / "bin", "user", place, **options)
+
+
+def suite_judges(count):
+    """the independent judges of ../shared, if it is there"""
+    if not judges.JUDGES.is_dir():
+        count.skip("judges", "no ../shared/judges beside the repository")
+        return
+    code, node = run(["tools/setup", "node"], BUILD_S)
+    if code != 0:
+        count.fail("node >= 22", node)
+    elif build(count, "release"):
+        judges.judges(count, node.strip())
+
+
+SUITES = {name.removeprefix("suite_"): function for name, function in list(globals().items())
+          if name.startswith("suite_")}
+FAST = ("lint", "unit", "integration")
+
+
+def main():
+    names = [argument for argument in sys.argv[1:] if argument not in ("--list", "--fast")]
+    unknown = [name for name in names if name not in SUITES]
+    if unknown:
+        print(f"tools/test: unknown: {' '.join(unknown)}; there are {' '.join(SUITES)}",
+              file=sys.stderr)
+        return 2
+    if "--list" in sys.argv[1:]:
+        for name, function in SUITES.items():
+            print(f"{name:12} {function.__doc__}")
+        return 0
+    # Children are ended at exit, and a signal must lead there.
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda number, _: sys.exit(128 + number))
+    counts = []
+    for name in names or (FAST if "--fast" in sys.argv[1:] else SUITES):
+        print(f"{name}: {SUITES[name].__doc__}", flush=True)
+        count, begin = tally(name), time.monotonic()
+        try:
+            SUITES[name](count)
+        except Exception as error:  # one suite's trouble must not hide the others' results
+            count.fail(f"the driver itself: {type(error).__name__}: {error}")
+        counts.append(count)
+        print(f"  {count.passed} ok, {count.failed} not, {count.skipped} left out, "
+              f"{time.monotonic() - begin:.1f} s", flush=True)
+    passed, failed, skipped = (sum(getattr(count, field) for count in counts)
+                               for field in ("passed", "failed", "skipped"))
+    if skipped and os.environ.get("CI") == "true" and SHARED.is_dir():
+        print(f"{skipped} left out where nothing may be: counted as failed")
+        failed, skipped = failed + skipped, 0
+    print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
