@@ -170,7 +170,8 @@ def suite_lint(count):
     if code == 0 and cpp:
         code, output = run([f"clang-format-{version.strip()}", "--dry-run", "-Werror", *cpp],
                            PROGRAM_S)
-        count.check("clang-format", code == 0, output)
+        wrong = sorted({line.split(":")[0] for line in output.split("\n") if ": error:" in line})
+        count.check("clang-format", code == 0, "run clang-format on " + " ".join(wrong))
     else:
         count.fail("clang-format", version)
     for name in sources("*.py"):

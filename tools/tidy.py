@@ -31,7 +31,7 @@ LAYERS = {
     "http": {"io", "coro", "base"},
     "rpc": {"json", "base"},
     "mcp": {"rpc", "schema", "http", "json", "io", "coro", "base"},
-    "fs": {"mcp", "rpc", "schema", "http", "json", "io", "coro", "base"},
+    "files": {"mcp", "rpc", "schema", "http", "json", "io", "coro", "base"},
     "app": {"*"},
 }
 
