@@ -51,6 +51,9 @@ class exchange {
     // Room that a body's byte_buffer must leave in front (its head gap), so that the response head
     // or the event framing can be written before it without a copy.
     static constexpr std::size_t head_gap = 512;
+    // Headers that one answer may add, and one made by request_handler::refuse().
+    static constexpr std::size_t extra_headers_max = 16;
+    static constexpr std::size_t refuse_headers_max = 4;
 
     exchange(const exchange&) = delete;
     exchange& operator=(const exchange&) = delete;

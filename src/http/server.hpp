@@ -1,5 +1,5 @@
 // server: the HTTP side of one shard: it turns accepted sockets (or any stream) into connections,
-// keeps them in a list and drains them.
+// keeps them in a list and drains them. Owns its connections and the coroutines that serve them.
 //
 // Thread: its shard.
 #pragma once
@@ -9,6 +9,9 @@
 #include <memory>
 
 #include "base/intrusive_list.hpp"
+#include "base/random.hpp"
+#include "coro/scope.hpp"
+#include "http/date.hpp"
 #include "http/exchange.hpp"
 #include "io/reactor.hpp"
 #include "io/stream.hpp"
@@ -41,8 +44,10 @@ class server {
     // Closes everything at once, answers or not.
     void close_all() noexcept;
 
+    // Connections being served; those that are over the cap and on their way out do not count.
     std::size_t connections() const noexcept { return count_; }
-    bool idle() const noexcept { return count_ == 0; }
+    // Nothing is left: no connection, no coroutine.
+    bool idle() const noexcept { return open_.empty() && tasks_.running() == 0; }
 
     io::reactor& loop() noexcept { return loop_; }
     request_handler& handler() noexcept { return handler_; }
@@ -57,7 +62,11 @@ class server {
     request_handler& handler_;
     server_limits limits_;
     base::intrusive_list<connection> open_;
+    coro::scope tasks_;
+    date_cache dates_;
+    base::seeded_random seeds_;  // of the connections' generators of request ids
     std::size_t count_ = 0;
+    std::size_t rejections_ = 0;
     bool draining_ = false;
 };
 

@@ -1,0 +1,248 @@
+#include "http/connection.hpp"
+
+#include <utility>
+
+#include "base/assert.hpp"
+#include "http/request_parser.hpp"
+#include "http/server.hpp"
+#include "io/reactor.hpp"
+
+namespace pillion::http {
+
+connection::connection(server& owner, std::unique_ptr<io::stream> stream) noexcept
+    : server_(owner),
+      stream_(std::move(stream)),
+      input_(owner.loop().chunks()),
+      ids_(owner.seeds_.next()) {}
+
+connection::~connection() {
+    PILLION_ASSERT(!open_ && resume_.next == nullptr);
+    base::chunk_pool::give(body_);
+    if (free_tag_ != nullptr) {
+        free_tag_(tag_);
+    }
+}
+
+void connection::start(bool over_cap) noexcept {
+    over_cap_ = over_cap;
+    stream_->start(*this);
+    server_.tasks_.spawn(serve());
+}
+
+task<void> connection::serve() {
+    step then = over_cap_ ? reject() : step::next_request;
+    while (then != step::close) {
+        then = advance();
+        while (then == step::wait) {
+            co_await event();
+            then = advance();
+        }
+        if (then == step::proceed) {
+            run_handler();
+            while (exchange_pending()) {
+                co_await event();
+            }
+            then = end_exchange();
+        }
+    }
+    begin_close();
+    while (discarding()) {
+        co_await event();
+    }
+    close_stream();
+    co_await closed();
+    server_.remove(*this);
+}
+
+void connection::suspended(std::coroutine_handle<> self, bool final) noexcept {
+    waiting_ = self;
+    input_.settle();
+    if (final) {
+        phase_ = phase::closing;
+        if (closed_) {
+            wake();
+        }
+    } else if (paused_ && phase_ != phase::exchange) {
+        paused_ = false;
+        // Last, since data that waits may resume the coroutine from inside this call.
+        stream_->resume_reading();
+    }
+}
+
+void connection::wake() noexcept {
+    const bool deaf = phase_ == phase::closing && !closed_;
+    if (waiting_ && !deaf && resume_.next == nullptr) {
+        resume_.schedule(waiting_);
+    }
+}
+
+void connection::drain() noexcept {
+    if (phase_ == phase::head) {
+        wake();
+    }
+}
+
+void connection::cut() noexcept {
+    ending_ = ending::cut;
+    stream_->close(false);
+}
+
+void connection::on_data(char* data, std::size_t bytes) noexcept {
+    if (closed_ || phase_ == phase::closing) {
+        return;
+    }
+    if (phase_ == phase::discard) {
+        discarded_ += bytes;
+        if (!discarding()) {
+            wake();
+        }
+        return;
+    }
+    if (waiting_ && phase_ != phase::exchange && resume_.next == nullptr) {
+        input_.lend(data, bytes);
+        waiting_.resume();
+        return;
+    }
+    input_.keep(data, bytes);
+    if (phase_ == phase::exchange && !paused_ && input_.size() >= limits::pipelined_bytes_max) {
+        paused_ = true;
+        stream_->pause_reading();
+    }
+}
+
+void connection::on_eof() noexcept {
+    eof_ = true;
+    wake();
+}
+
+void connection::on_drained() noexcept {
+    if (open_ && listener_ != nullptr) {
+        listener_->on_drained();
+    }
+}
+
+void connection::on_closed(int) noexcept {
+    closed_ = true;
+    wake();
+}
+
+connection::step connection::reject() noexcept {
+    choose_request_id({});
+    return refuse_and_close(nullptr, 503, "too many connections");
+}
+
+connection::step connection::advance() noexcept {
+    if (closed_ || ending_ == ending::cut) {
+        ending_ = ending::cut;
+        return step::close;
+    }
+    return phase_ == phase::body ? read_body() : read_head();
+}
+
+connection::step connection::read_head() noexcept {
+    if (input_.size() == 0) {
+        return head_incomplete();
+    }
+    const parse_outcome outcome =
+        parse_request_head(input_.data(), input_.size(), head_scanned_, head_);
+    if (outcome.state == parse_state::need_more) {
+        head_scanned_ = input_.size();
+        return head_incomplete();
+    }
+    if (outcome.state == parse_state::failed) {
+        choose_request_id({});
+        return refuse_and_close(nullptr, outcome.status, outcome.reason);
+    }
+    head_scanned_ = 0;
+    input_.consume(head_.bytes);
+    learn_request();
+    const admission verdict = server_.handler().admit(exchange_);
+    if (verdict.refuse_status != 0) {
+        return refuse_request(verdict.refuse_status, "");
+    }
+    return begin_body(verdict.body_bytes_max);
+}
+
+connection::step connection::head_incomplete() noexcept {
+    const bool begun = input_.size() > 0;
+    if (eof_ || (!begun && (timed_out_ || server_.draining()))) {
+        ending_ = ending::flush;
+        return step::close;
+    }
+    if (timed_out_ && timing_ == timing::head) {
+        choose_request_id({});
+        return refuse_and_close(nullptr, 408, "the request head took too long");
+    }
+    // The head has its time from its first byte on, however many packets it comes in.
+    const timing wanted = begun ? timing::head : timing::idle;
+    if (timing_ != wanted) {
+        set_deadline(wanted, begun ? server_.limits().head_timeout_ms
+                                   : server_.limits().idle_timeout_ms);
+    }
+    return step::wait;
+}
+
+void connection::run_handler() noexcept {
+    phase_ = phase::exchange;
+    open_ = true;
+    clear_deadline();
+    server_.handler().handle(exchange_);
+    input_.release_head();
+}
+
+bool connection::exchange_pending() noexcept {
+    if (open_ && eof_ && !eof_told_ && !closed_ && listener_ != nullptr) {
+        eof_told_ = true;
+        listener_->on_peer_eof();
+    }
+    if (open_ && closed_) {
+        open_ = false;
+        if (listener_ != nullptr) {
+            std::exchange(listener_, nullptr)->on_gone();
+        }
+    }
+    return open_;
+}
+
+connection::step connection::end_exchange() noexcept {
+    forget_request();
+    if (closed_ || ending_ == ending::cut) {
+        ending_ = ending::cut;
+        return step::close;
+    }
+    if (close_) {
+        // A peer that did not ask for it may be sending its next request right now; a close would
+        // then reset the connection and destroy the answer on its way (RFC 9112 §9.6).
+        ending_ = client_closes_ ? ending::flush : ending::linger;
+        return step::close;
+    }
+    return step::next_request;
+}
+
+void connection::begin_close() noexcept {
+    forget_request();
+    input_.clear();
+    if (ending_ == ending::linger && !closed_ && !eof_) {
+        phase_ = phase::discard;
+        stream_->shutdown_write();
+        set_deadline(timing::discard, limits::linger_ms);
+    }
+}
+
+bool connection::discarding() const noexcept {
+    return phase_ == phase::discard && !closed_ && !eof_ && !timed_out_ &&
+           ending_ != ending::cut && discarded_ <= limits::linger_bytes_max;
+}
+
+void connection::close_stream() noexcept {
+    if (closed_) {
+        return;
+    }
+    const bool flush = ending_ != ending::cut && !timed_out_;
+    if (flush) {
+        set_deadline(timing::flush, server_.limits().head_timeout_ms);
+    }
+    stream_->close(flush);
+}
+
+}  // namespace pillion::http

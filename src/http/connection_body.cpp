@@ -1,0 +1,164 @@
+// The part of connection that reads bodies and keeps the time.
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/assert.hpp"
+#include "base/clock.hpp"
+#include "http/connection.hpp"
+#include "http/response_writer.hpp"
+#include "http/server.hpp"
+#include "io/reactor.hpp"
+
+namespace pillion::http {
+
+connection::step connection::begin_body(std::size_t bytes_max) noexcept {
+    if (!head_.chunked && head_.content_length == 0) {
+        return step::proceed;
+    }
+    // A chunk counts its bytes in 32 bits.
+    constexpr std::size_t chunk_bytes_max = std::size_t{1} << 30;
+    bytes_max = std::min(bytes_max, chunk_bytes_max);
+    if (head_.chunked) {
+        chunks_ = chunk_decoder(bytes_max);
+    } else if (head_.content_length > bytes_max) {
+        return refuse_request(413, "the body is too large");
+    } else {
+        body_ = server_.loop().chunks().take(head_.content_length + limits::padding);
+    }
+    phase_ = phase::body;
+    // RFC 9110 §10.1.1: not needed when the body came along uninvited.
+    if (head_.expect_continue && input_.size() == 0) {
+        stream_->write_static(continue_100);
+    }
+    return read_body();
+}
+
+connection::step connection::read_body() noexcept {
+    return head_.chunked ? read_chunked() : read_sized();
+}
+
+connection::step connection::read_sized() noexcept {
+    const std::size_t missing = head_.content_length - body_->size();
+    const std::size_t bytes = std::min(missing, input_.size());
+    std::memcpy(body_->data() + body_->end, input_.data(), bytes);
+    body_->end += static_cast<std::uint32_t>(bytes);
+    input_.consume(bytes);
+    return bytes == missing ? end_body() : body_incomplete();
+}
+
+connection::step connection::read_chunked() noexcept {
+    if (input_.size() == 0) {
+        return body_incomplete();
+    }
+    grow_body(input_.size() + limits::padding);
+    const chunk_outcome outcome =
+        chunks_.feed(input_.data(), input_.size(), body_->data() + body_->end);
+    if (outcome.state == parse_state::failed) {
+        return refuse_and_close(&head_, outcome.status, outcome.reason);
+    }
+    body_->end += static_cast<std::uint32_t>(outcome.produced);
+    input_.consume(outcome.consumed);
+    return outcome.state == parse_state::complete ? end_body() : body_incomplete();
+}
+
+connection::step connection::end_body() noexcept {
+    // Whoever scans the body reads into the padding: zeroes make that a function of the body.
+    std::memset(body_->data() + body_->end, 0, limits::padding);
+    return step::proceed;
+}
+
+connection::step connection::body_incomplete() noexcept {
+    if (eof_) {
+        ending_ = ending::flush;
+        return step::close;
+    }
+    if (timing_ != timing::body) {
+        head_.rebase(input_.retain_head(head_.base(), head_.bytes));
+        set_deadline(timing::body, server_.limits().body_timeout_ms);
+    } else if (timed_out_) {
+        return refuse_and_close(&head_, 408, "the request body took too long");
+    }
+    return step::wait;
+}
+
+void connection::grow_body(std::size_t more) noexcept {
+    if (body_ != nullptr && body_->room() >= more) {
+        return;
+    }
+    const std::size_t used = body_ == nullptr ? 0 : body_->size();
+    // Doubling keeps the copies of a long body linear in its size.
+    base::chunk* bigger = server_.loop().chunks().take(std::max(used + more, used * 2));
+    if (used > 0) {
+        std::memcpy(bigger->data(), body_->data(), used);
+    }
+    bigger->end = static_cast<std::uint32_t>(used);
+    base::chunk_pool::give(body_);
+    body_ = bigger;
+}
+
+void connection::set_deadline(timing what, std::int64_t ms) noexcept {
+    timing_ = what;
+    timed_out_ = false;
+    queued_before_ = stream_->queued_bytes();
+    deadline_ns_ = server_.loop().now_ns() + ms * base::ns_per_ms;
+    // Deadlines mostly move away, request after request. The timer is left where it is then, and
+    // looks at the deadline again when it fires.
+    if (!timer_.armed() || timer_due_ns_ > deadline_ns_) {
+        timer_due_ns_ = deadline_ns_;
+        server_.loop().timers().arm(timer_, deadline_ns_);
+    }
+}
+
+void connection::clear_deadline() noexcept {
+    timing_ = timing::none;
+    timed_out_ = false;
+}
+
+void connection::on_timer(io::timer&, void* owner) noexcept {
+    auto& self = *static_cast<connection*>(owner);
+    if (self.timing_ == timing::none) {
+        return;
+    }
+    io::reactor& loop = self.server_.loop();
+    if (loop.now_ns() < self.deadline_ns_) {
+        self.timer_due_ns_ = self.deadline_ns_;
+        loop.timers().arm(self.timer_, self.deadline_ns_);
+        return;
+    }
+    self.deadline_passed();
+}
+
+void connection::deadline_passed() noexcept {
+    const std::size_t queued = stream_->queued_bytes();
+    switch (timing_) {
+        case timing::stream:
+            keep_stream_alive();
+            set_deadline(timing::stream, server_.limits().sse_keepalive_ms);
+            return;
+        case timing::flush:
+        case timing::idle:
+            if (queued > 0) {
+                // The last answer is still on its way. A slow reader may go on, one that took
+                // nothing all that time is gone.
+                if (queued < queued_before_) {
+                    set_deadline(timing_, timing_ == timing::idle
+                                              ? server_.limits().idle_timeout_ms
+                                              : server_.limits().head_timeout_ms);
+                } else {
+                    cut();
+                }
+                return;
+            }
+            break;
+        case timing::none:
+        case timing::head:
+        case timing::body:
+        case timing::discard:
+            break;
+    }
+    timed_out_ = true;
+    wake();
+}
+
+}  // namespace pillion::http

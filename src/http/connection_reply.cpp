@@ -1,0 +1,148 @@
+// The part of connection that answers: replies and refusals.
+
+#include <cstring>
+#include <utility>
+
+#include "base/assert.hpp"
+#include "http/connection.hpp"
+#include "http/connection_lines.hpp"
+#include "http/response_writer.hpp"
+#include "http/server.hpp"
+#include "io/reactor.hpp"
+
+namespace pillion::http {
+
+namespace {
+
+bool is_visible_ascii(std::string_view text) noexcept {
+    for (const char c : text) {
+        if (c <= ' ' || c > '~') {
+            return false;
+        }
+    }
+    return true;
+}
+
+}  // namespace
+
+void connection::learn_request() noexcept {
+    minor_version_ = head_.minor_version;
+    head_only_ = head_.m == method::head;
+    client_closes_ = !head_.keep_alive;
+    close_ = client_closes_;
+    choose_request_id(head_.get(header_id::x_request_id));
+}
+
+void connection::forget_request() noexcept {
+    base::chunk_pool::give(body_);
+    body_ = nullptr;
+    input_.release_head();
+    clear_deadline();
+    listener_ = nullptr;
+    streaming_ = false;
+    eof_told_ = false;
+    head_only_ = false;
+    minor_version_ = 1;
+    phase_ = phase::head;
+}
+
+void connection::choose_request_id(std::string_view wanted) noexcept {
+    if (!wanted.empty() && wanted.size() <= sizeof(request_id_) && is_visible_ascii(wanted)) {
+        std::memcpy(request_id_, wanted.data(), wanted.size());
+        request_id_bytes_ = static_cast<std::uint8_t>(wanted.size());
+        return;
+    }
+    static_assert(limits::request_id_bytes_max >= 32);
+    static constexpr char digits[] = "0123456789abcdef";
+    char* to = request_id_;
+    for (int word = 0; word < 2; ++word) {
+        std::uint64_t bits = ids_.next();
+        for (int i = 0; i < 16; ++i) {
+            *to++ = digits[bits & 15U];
+            bits >>= 4U;
+        }
+    }
+    request_id_bytes_ = 32;
+}
+
+connection::step connection::refuse_request(std::uint16_t status, const char* reason) noexcept {
+    const bool here = !head_.chunked && head_.content_length <= input_.size();
+    if (!here) {
+        // The body is coming, or not: after a refusal instead of 100 the client may do either
+        // (RFC 9110 §10.1.1), so that nothing behind it could be told apart from it.
+        return refuse_and_close(&head_, status, reason);
+    }
+    refuse(&head_, status, reason);
+    input_.consume(head_.content_length);
+    return end_exchange();
+}
+
+connection::step connection::refuse_and_close(const request_head* head, std::uint16_t status,
+                                              const char* reason) noexcept {
+    close_ = true;
+    refuse(head, status, reason);
+    ending_ = ending::linger;
+    return step::close;
+}
+
+void connection::refuse(const request_head* head, std::uint16_t status,
+                        const char* reason) noexcept {
+    base::byte_buffer body(server_.loop().chunks(), exchange::head_gap);
+    extra_header extra[exchange::refuse_headers_max];
+    std::size_t extra_count = 0;
+    const std::string_view type =
+        server_.handler().refuse(head, status, reason, body, extra, extra_count);
+    send_reply(status, type, std::move(body), extra, extra_count);
+}
+
+void connection::send_reply(std::uint16_t status, std::string_view content_type,
+                            base::byte_buffer body, const extra_header* extra,
+                            std::size_t extra_count) noexcept {
+    close_ = close_ || server_.draining();
+    const reply_lines lines({request_id_, request_id_bytes_}, extra, extra_count);
+    response_spec spec;
+    spec.status = status;
+    spec.minor_version = minor_version_;
+    spec.keep_alive = !close_;
+    spec.head_request = head_only_;
+    spec.content_type = content_type;
+    spec.date = server_.dates_.at(server_.loop().unix_ms() / 1000);
+    spec.extra = lines.view();
+    write_head(body, spec);
+    stream_->write(body.take());
+}
+
+void connection::respond(std::uint16_t status, std::string_view content_type,
+                         base::byte_buffer body, const extra_header* extra,
+                         std::size_t extra_count) noexcept {
+    PILLION_ASSERT(open_ && !streaming_);
+    send_reply(status, content_type, std::move(body), extra, extra_count);
+    finish();
+}
+
+void connection::abort() noexcept {
+    PILLION_ASSERT(open_);
+    cut();
+    finish();
+}
+
+void connection::finish() noexcept {
+    open_ = false;
+    wake();
+}
+
+std::string_view connection::body_view() const noexcept {
+    if (body_ == nullptr) {
+        return {};
+    }
+    return {body_->data() + body_->begin, body_->size()};
+}
+
+base::chunk* connection::take_body() noexcept {
+    if (body_ != nullptr && body_->size() == 0) {
+        return nullptr;
+    }
+    return std::exchange(body_, nullptr);
+}
+
+}  // namespace pillion::http

@@ -1,0 +1,79 @@
+#include "http/server.hpp"
+
+#include <utility>
+
+#include "base/assert.hpp"
+#include "base/limits.hpp"
+#include "http/connection.hpp"
+
+namespace pillion::http {
+
+namespace {
+
+// Connections over the cap that are told so at a time; those beyond are closed without a word, as
+// an attacker could otherwise have any number of them waiting for their 503.
+constexpr std::size_t rejections_max = 128;
+
+std::uint64_t random_seed() noexcept {
+    std::uint64_t seed = 0;
+    base::os_random(&seed, sizeof(seed));
+    return seed;
+}
+
+}  // namespace
+
+server_limits::server_limits() noexcept
+    : connections_max(limits::connections_max),
+      head_timeout_ms(limits::head_timeout_ms),
+      body_timeout_ms(limits::body_timeout_ms),
+      idle_timeout_ms(limits::idle_timeout_ms),
+      sse_keepalive_ms(limits::sse_keepalive_ms) {}
+
+server::server(io::reactor& loop, request_handler& handler, const server_limits& limits)
+    : loop_(loop), handler_(handler), limits_(limits), seeds_(random_seed()) {}
+
+server::~server() { PILLION_ASSERT(idle()); }
+
+void server::serve(std::unique_ptr<io::stream> stream) noexcept {
+    auto* c = new connection(*this, std::move(stream));
+    open_.push_back(*c);
+    const bool over_cap = count_ >= limits_.connections_max;
+    if (!over_cap) {
+        ++count_;
+        handler_.on_open();
+    } else {
+        ++rejections_;
+    }
+    c->start(over_cap);
+    if (rejections_ > rejections_max && over_cap) {
+        c->cut();
+    }
+}
+
+void server::drain() noexcept {
+    draining_ = true;
+    for (connection& c : open_) {
+        c.drain();
+    }
+}
+
+void server::close_all() noexcept {
+    draining_ = true;
+    for (connection& c : open_) {
+        c.cut();
+    }
+}
+
+void server::remove(connection& c) noexcept {
+    c.unlink();
+    if (!c.over_cap()) {
+        PILLION_ASSERT(count_ > 0);
+        --count_;
+        handler_.on_close();
+    } else {
+        --rejections_;
+    }
+    delete &c;
+}
+
+}  // namespace pillion::http
