@@ -1,0 +1,485 @@
+#include "io/uring_backend.hpp"
+
+#include <liburing.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/assert.hpp"
+#include "base/limits.hpp"
+#include "io/buffer_ring.hpp"
+#include "io/uring_abi.hpp"
+#include "io/uring_probe.hpp"
+
+namespace pillion::io {
+
+namespace {
+
+namespace abi = uring_abi;
+
+enum class op_kind : std::uint8_t { accept, receive, send, read, write, connect };
+
+// Completions that are nobody's op carry a small number instead of an address.
+constexpr std::uint64_t tag_ignore = 0;
+constexpr std::uint64_t tag_wake = 1;
+constexpr std::uint64_t tag_last = 1;
+
+// op::state[0].
+constexpr std::uint64_t flag_cancelled = 1;  // cancel() was called: a re-arm must not undo it
+constexpr std::uint64_t flag_polling = 2;    // waiting for readiness before trying again
+
+std::uint64_t to_number(const void* p) noexcept {
+    return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(p));
+}
+
+class uring_backend final : public backend {
+ public:
+    uring_backend(const backend_options& options, const uring_restrictions& without)
+        : multishot_recv_(!without.no_multishot),
+          multishot_accept_(!without.no_multishot),
+          buffers_(options.recv_buffers, options.recv_buffer_bytes) {}
+    ~uring_backend() override;
+
+    // Returns false with the reason in `why`.
+    bool open(const backend_options& options, const uring_restrictions& without, std::string& why);
+
+    const char* name() const noexcept override { return "uring"; }
+    std::int64_t now_ns() const noexcept override { return read_clock(CLOCK_MONOTONIC); }
+    std::int64_t unix_ms() const noexcept override { return read_clock(CLOCK_REALTIME) / 1000000; }
+
+    void accept(op& target, int listen_fd) noexcept override;
+    void receive(op& target, int fd) noexcept override;
+    void send(op& target, int fd, const iovec* parts, std::size_t count) noexcept override;
+    void read(op& target, int fd, char* to, std::size_t bytes) noexcept override;
+    void write(op& target, int fd, const char* from, std::size_t bytes) noexcept override;
+    void connect(op& target, int fd, const void* address, std::size_t bytes) noexcept override;
+    void cancel(op& target) noexcept override;
+    void shutdown(int fd, int how) noexcept override;
+    void close(int fd) noexcept override;
+    void turn(std::int64_t wait_ns, std::vector<completion>& out) noexcept override;
+    void give_back(std::uint32_t buffer_id) noexcept override;
+    void wake() noexcept override;
+    std::size_t in_flight() const noexcept override { return in_flight_; }
+    std::size_t buffers_lent() const noexcept override { return lent_; }
+    std::uint64_t system_calls() const noexcept override { return system_calls_; }
+
+ private:
+    static std::int64_t read_clock(clockid_t which) noexcept {
+        timespec t{};
+        ::clock_gettime(which, &t);
+        return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
+    }
+
+    void begin(op& target, op_kind kind, int fd) noexcept;
+    io_uring_sqe& next_sqe(std::uint8_t opcode, int fd, std::uint64_t tag) noexcept;
+    void prepare(op& target, bool first) noexcept;
+    void prepare_poll(op& target) noexcept;
+    void arm_wake() noexcept;
+    int enter(unsigned min_complete, std::int64_t wait_ns, bool events) noexcept;
+    void reap(std::vector<completion>& out) noexcept;
+    void complete(const io_uring_cqe& cqe, std::vector<completion>& out) noexcept;
+    bool continues(op& target, std::int32_t res, completion& what) noexcept;
+    void finish(op& target, completion what, std::vector<completion>& out) noexcept;
+
+    ::io_uring ring_{};
+    bool ring_open_ = false;
+    bool ring_registered_ = false;
+    bool multishot_recv_;
+    bool multishot_accept_;
+    int wake_fd_ = -1;
+    buffer_ring buffers_;
+    // One per submission slot: a msghdr must live until its submission (SUBMIT_STABLE), not longer.
+    std::vector<msghdr> headers_;
+    std::size_t in_flight_ = 0;
+    std::size_t lent_ = 0;
+    std::uint64_t system_calls_ = 0;
+};
+
+bool uring_backend::open(const backend_options& options, const uring_restrictions& without,
+                         std::string& why) {
+    uring_setup setup;
+    setup.submission_entries = options.submission_entries;
+    setup.completion_entries = options.completion_entries;
+    setup.defer_taskrun = !without.no_defer_taskrun;
+    if (const int failed = create_ring(ring_, setup); failed < 0) {
+        why = explain_failure("io_uring_setup", -failed);
+        return false;
+    }
+    ring_open_ = true;
+    const char* missing = "";
+    if (!has_required_features(ring_, missing)) {
+        why = std::string("io_uring lacks ") + missing;
+        return false;
+    }
+    // One fget less per enter, when the kernel can.
+    ring_registered_ = io_uring_register_ring_fd(&ring_) == 1;
+    // Tools are child processes: they must not inherit our rings.
+    static_cast<void>(io_uring_ring_dontfork(&ring_));
+    // The indirection array stays the identity for ever; newer liburing does this itself.
+    for (unsigned i = 0; i < ring_.sq.ring_entries; ++i) {
+        ring_.sq.array[i] = i;
+    }
+    headers_.resize(ring_.sq.ring_entries);
+    if (!buffers_.ok()) {
+        why = explain_failure("receive buffers", ENOMEM);
+        return false;
+    }
+    io_uring_buf_reg registration{};
+    registration.ring_addr = buffers_.address();
+    registration.ring_entries = buffers_.entries();
+    if (const int failed = io_uring_register_buf_ring(&ring_, &registration, 0); failed != 0) {
+        why = explain_failure("io_uring buffer ring", -failed);
+        return false;
+    }
+    buffers_.fill();
+    wake_fd_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (wake_fd_ < 0) {
+        why = explain_failure("eventfd", errno);
+        return false;
+    }
+    arm_wake();
+    return true;
+}
+
+uring_backend::~uring_backend() {
+    if (ring_open_) {
+        // The kernel must not write into memory of ops or buffers that are about to go.
+        if (in_flight_ > 0) {
+            io_uring_sqe& sqe = next_sqe(abi::op_async_cancel, -1, tag_ignore);
+            constexpr std::uint32_t all_of_any = (1U << 0) | (1U << 2);
+            sqe.cancel_flags = all_of_any;
+        }
+        std::vector<completion> rest;
+        constexpr int turns_max = 100;
+        constexpr std::int64_t slice_ns = 10'000'000;
+        for (int i = 0; i == 0 || (i < turns_max && in_flight_ > 0); ++i) {
+            turn(i == 0 ? 0 : slice_ns, rest);
+            for (const completion& c : rest) {
+                c.target->in_flight = c.more;
+            }
+            rest.clear();
+        }
+        io_uring_queue_exit(&ring_);
+    }
+    if (wake_fd_ >= 0) {
+        ::close(wake_fd_);
+    }
+}
+
+void uring_backend::begin(op& target, op_kind kind, int fd) noexcept {
+    PILLION_ASSERT(!target.in_flight);
+    target.in_flight = true;
+    target.kind = static_cast<std::uint8_t>(kind);
+    target.fd = fd;
+    target.state[0] = 0;
+    ++in_flight_;
+}
+
+io_uring_sqe& uring_backend::next_sqe(std::uint8_t opcode, int fd, std::uint64_t tag) noexcept {
+    io_uring_sqe* sqe = io_uring_get_sqe(&ring_);
+    for (int i = 0; sqe == nullptr; ++i) {
+        // The submission queue is full. Without GETEVENTS nothing completes meanwhile, except
+        // when the kernel refuses to take more before completions were fetched.
+        constexpr int attempts_max = 1000;
+        PILLION_ASSERT(i < attempts_max);
+        enter(0, 0, i > 0);
+        sqe = io_uring_get_sqe(&ring_);
+    }
+    std::memset(static_cast<void*>(sqe), 0, sizeof *sqe);
+    sqe->opcode = opcode;
+    sqe->fd = fd;
+    sqe->user_data = tag;
+    return *sqe;
+}
+
+void uring_backend::arm_wake() noexcept {
+    // Every write to the eventfd makes one completion; the counter never needs to be read.
+    io_uring_sqe& sqe = next_sqe(abi::op_poll_add, wake_fd_, tag_wake);
+    io_uring_prep_poll_add(&sqe, wake_fd_, POLLIN);
+    sqe.len = abi::poll_add_multi;
+    sqe.user_data = tag_wake;
+}
+
+void uring_backend::prepare(op& target, bool first) noexcept {
+    const std::uint64_t tag = to_number(&target);
+    switch (static_cast<op_kind>(target.kind)) {
+        case op_kind::accept: {
+            io_uring_sqe& sqe = next_sqe(abi::op_accept, target.fd, tag);
+            sqe.accept_flags = SOCK_CLOEXEC | SOCK_NONBLOCK;
+            sqe.ioprio = multishot_accept_ ? abi::accept_multishot : std::uint16_t{0};
+            return;
+        }
+        case op_kind::receive: {
+            io_uring_sqe& sqe = next_sqe(abi::op_recv, target.fd, tag);
+            sqe.flags = abi::sqe_buffer_select;
+            // A fresh connection is usually silent yet: do not try before it is readable.
+            const std::uint16_t how = first ? abi::recv_poll_first : std::uint16_t{0};
+            sqe.ioprio = multishot_recv_
+                             ? static_cast<std::uint16_t>(how | abi::recv_multishot)
+                             : how;
+            return;
+        }
+        case op_kind::send: {
+            const auto* parts = reinterpret_cast<const iovec*>(target.state[1]);
+            const auto count = static_cast<std::size_t>(target.state[2]);
+            constexpr std::uint32_t flags = MSG_WAITALL | MSG_NOSIGNAL;
+            if (count == 1) {
+                io_uring_sqe& sqe = next_sqe(abi::op_send, target.fd, tag);
+                sqe.addr = to_number(parts->iov_base);
+                sqe.len = static_cast<std::uint32_t>(parts->iov_len);
+                sqe.msg_flags = flags;
+                return;
+            }
+            io_uring_sqe& sqe = next_sqe(abi::op_sendmsg, target.fd, tag);
+            msghdr& header = headers_[static_cast<std::size_t>(&sqe - ring_.sq.sqes)];
+            header = {};
+            header.msg_iov = const_cast<iovec*>(parts);
+            header.msg_iovlen = count;
+            sqe.addr = to_number(&header);
+            sqe.len = 1;
+            sqe.msg_flags = flags;
+            return;
+        }
+        case op_kind::read:
+        case op_kind::write: {
+            const bool reads = static_cast<op_kind>(target.kind) == op_kind::read;
+            io_uring_sqe& sqe = next_sqe(reads ? abi::op_read : abi::op_write, target.fd, tag);
+            sqe.off = ~std::uint64_t{0};  // at the file's own position
+            sqe.addr = target.state[1];
+            sqe.len = static_cast<std::uint32_t>(target.state[2]);
+            return;
+        }
+        case op_kind::connect: {
+            io_uring_sqe& sqe = next_sqe(abi::op_connect, target.fd, tag);
+            sqe.addr = target.state[1];
+            sqe.off = target.state[2];
+            return;
+        }
+    }
+}
+
+void uring_backend::accept(op& target, int listen_fd) noexcept {
+    begin(target, op_kind::accept, listen_fd);
+    prepare(target, true);
+}
+
+void uring_backend::receive(op& target, int fd) noexcept {
+    begin(target, op_kind::receive, fd);
+    prepare(target, true);
+}
+
+void uring_backend::send(op& target, int fd, const iovec* parts, std::size_t count) noexcept {
+    begin(target, op_kind::send, fd);
+    target.state[1] = to_number(parts);
+    target.state[2] = count;
+    prepare(target, true);
+}
+
+void uring_backend::read(op& target, int fd, char* to, std::size_t bytes) noexcept {
+    begin(target, op_kind::read, fd);
+    target.state[1] = to_number(to);
+    target.state[2] = bytes;
+    prepare(target, true);
+}
+
+void uring_backend::write(op& target, int fd, const char* from, std::size_t bytes) noexcept {
+    begin(target, op_kind::write, fd);
+    target.state[1] = to_number(from);
+    target.state[2] = bytes;
+    prepare(target, true);
+}
+
+void uring_backend::connect(op& target, int fd, const void* address, std::size_t bytes) noexcept {
+    begin(target, op_kind::connect, fd);
+    target.state[1] = to_number(address);
+    target.state[2] = bytes;
+    prepare(target, true);
+}
+
+void uring_backend::cancel(op& target) noexcept {
+    if (!target.in_flight || (target.state[0] & flag_cancelled) != 0) {
+        return;
+    }
+    target.state[0] |= flag_cancelled;
+    // Its own result says nothing we need: the target's completion comes in any case.
+    io_uring_sqe& sqe = next_sqe(abi::op_async_cancel, -1, tag_ignore);
+    sqe.addr = to_number(&target);
+    sqe.flags = abi::sqe_cqe_skip_success;
+}
+
+void uring_backend::shutdown(int fd, int how) noexcept {
+    ++system_calls_;
+    ::shutdown(fd, how);
+}
+
+void uring_backend::close(int fd) noexcept {
+    io_uring_sqe& sqe = next_sqe(abi::op_close, fd, tag_ignore);
+    sqe.flags = abi::sqe_cqe_skip_success;
+}
+
+int uring_backend::enter(unsigned min_complete, std::int64_t wait_ns, bool events) noexcept {
+    // Publish what was prepared; everything the kernel has not taken yet is submitted (again).
+    std::atomic_ref<unsigned>(*ring_.sq.ktail).store(ring_.sq.sqe_tail, std::memory_order_release);
+    const unsigned taken = std::atomic_ref<unsigned>(*ring_.sq.khead).load(std::memory_order_acquire);
+    std::uint32_t flags = events ? abi::enter_getevents : 0;
+    if (ring_registered_) {
+        flags |= abi::enter_registered_ring;
+    }
+    abi::kernel_timespec timeout{wait_ns / 1'000'000'000, wait_ns % 1'000'000'000};
+    abi::getevents_arg extended;
+    extended.timeout = to_number(&timeout);
+    const bool timed = min_complete > 0 && wait_ns >= 0;
+    if (timed) {
+        flags |= abi::enter_ext_arg;
+    }
+    ++system_calls_;
+    return io_uring_enter2(static_cast<unsigned>(ring_.enter_ring_fd), ring_.sq.sqe_tail - taken,
+                           min_complete, flags,
+                           timed ? reinterpret_cast<sigset_t*>(&extended) : nullptr,
+                           timed ? sizeof extended : 0);
+}
+
+void uring_backend::turn(std::int64_t wait_ns, std::vector<completion>& out) noexcept {
+    buffers_.publish();
+    // -EINTR, -ETIME, and -EBUSY/-EAGAIN (too many completions unfetched) all mean: look at what
+    // is there and come again. Unsubmitted entries stay queued.
+    static_cast<void>(enter(wait_ns == 0 ? 0 : 1, wait_ns, true));
+    reap(out);
+}
+
+void uring_backend::reap(std::vector<completion>& out) noexcept {
+    unsigned head = *ring_.cq.khead;
+    const unsigned tail =
+        std::atomic_ref<unsigned>(*ring_.cq.ktail).load(std::memory_order_acquire);
+    for (; head != tail; ++head) {
+        complete(ring_.cq.cqes[head & ring_.cq.ring_mask], out);
+    }
+    std::atomic_ref<unsigned>(*ring_.cq.khead).store(head, std::memory_order_release);
+}
+
+void uring_backend::complete(const io_uring_cqe& cqe, std::vector<completion>& out) noexcept {
+    if (cqe.user_data <= tag_last) {
+        if (cqe.user_data == tag_wake && (cqe.flags & abi::cqe_more) == 0) {
+            arm_wake();
+        }
+        return;
+    }
+    op& target = *reinterpret_cast<op*>(static_cast<std::uintptr_t>(cqe.user_data));
+    completion what;
+    what.target = &target;
+    what.res = cqe.res;
+    what.more = (cqe.flags & abi::cqe_more) != 0;
+    if ((cqe.flags & abi::cqe_buffer) != 0) {
+        what.buffer_id = cqe.flags >> abi::cqe_buffer_shift;
+        ++lent_;
+        if (cqe.res > 0) {
+            what.data = buffers_.buffer(what.buffer_id);
+        } else {
+            give_back(what.buffer_id);
+        }
+    }
+    if (what.more) {
+        out.push_back(what);
+        return;
+    }
+    if (continues(target, cqe.res, what)) {
+        return;
+    }
+    finish(target, what, out);
+}
+
+// Whether the op goes on under the hood: nothing is to be reported now. A completion that is to be
+// reported while the op stays armed gets `more`.
+bool uring_backend::continues(op& target, std::int32_t res, completion& what) noexcept {
+    const bool cancelled = (target.state[0] & flag_cancelled) != 0;
+    switch (static_cast<op_kind>(target.kind)) {
+        case op_kind::accept:
+        case op_kind::receive: {
+            const bool accepts = static_cast<op_kind>(target.kind) == op_kind::accept;
+            bool& multishot = accepts ? multishot_accept_ : multishot_recv_;
+            if (res == -EINVAL && multishot && !cancelled) {
+                // This kernel is older than the multishot form: single shots from now on.
+                multishot = false;
+                prepare(target, true);
+                return true;
+            }
+            // Single shots, and multishots that the kernel ended for its own reasons.
+            if (accepts ? res >= 0 : res > 0) {
+                what.more = true;
+            }
+            return false;
+        }
+        case op_kind::read:
+        case op_kind::write:
+            if ((target.state[0] & flag_polling) != 0 && !cancelled && res >= 0) {
+                target.state[0] &= ~flag_polling;
+                prepare(target, false);
+                return true;
+            }
+            // A descriptor that somebody made non-blocking is not polled by the kernel for us.
+            if (res == -EAGAIN && !cancelled) {
+                prepare_poll(target);
+                return true;
+            }
+            return false;
+        default:
+            return false;
+    }
+}
+
+void uring_backend::prepare_poll(op& target) noexcept {
+    target.state[0] |= flag_polling;
+    const bool reads = static_cast<op_kind>(target.kind) == op_kind::read;
+    io_uring_sqe& sqe = next_sqe(abi::op_poll_add, target.fd, to_number(&target));
+    io_uring_prep_poll_add(&sqe, target.fd, reads ? POLLIN : POLLOUT);
+    sqe.user_data = to_number(&target);
+}
+
+void uring_backend::finish(op& target, completion what, std::vector<completion>& out) noexcept {
+    out.push_back(what);
+    if (!what.more) {
+        --in_flight_;
+        return;
+    }
+    if ((target.state[0] & flag_cancelled) == 0) {
+        prepare(target, false);
+        return;
+    }
+    // Cancelled after the kernel had ended it: there is nothing left to re-arm.
+    completion end;
+    end.target = &target;
+    end.res = -ECANCELED;
+    out.push_back(end);
+    --in_flight_;
+}
+
+void uring_backend::give_back(std::uint32_t buffer_id) noexcept {
+    --lent_;
+    buffers_.give(buffer_id);
+}
+
+void uring_backend::wake() noexcept {
+    const std::uint64_t one = 1;
+    static_cast<void>(!::write(wake_fd_, &one, sizeof one));
+}
+
+}  // namespace
+
+result<std::unique_ptr<backend>> make_uring_backend(const backend_options& options,
+                                                    const uring_restrictions& without,
+                                                    std::string& why) {
+    auto made = std::make_unique<uring_backend>(options, without);
+    if (!made->open(options, without, why)) {
+        return error{errc::unsupported, "io_uring is not available"};
+    }
+    return std::unique_ptr<backend>(std::move(made));
+}
+
+}  // namespace pillion::io
