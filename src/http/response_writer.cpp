@@ -1,0 +1,246 @@
+#include "http/response_writer.hpp"
+
+#include <charconv>
+#include <cstring>
+
+#include "base/ascii.hpp"
+#include "base/assert.hpp"
+
+namespace pillion::http {
+
+namespace {
+
+constexpr std::size_t number_bytes_max = 20;
+
+// A cursor over memory that is known to be large enough: head_bytes() has measured it.
+class head_writer {
+ public:
+    explicit head_writer(char* out) noexcept : begin_(out), at_(out) {}
+
+    void text(std::string_view value) noexcept {
+        if (!value.empty()) {
+            std::memcpy(at_, value.data(), value.size());
+            at_ += value.size();
+        }
+    }
+    void number(std::uint64_t value) noexcept {
+        at_ = std::to_chars(at_, at_ + number_bytes_max, value).ptr;
+    }
+    // A value that may come from a peer.
+    void clean_text(std::string_view value) noexcept {
+        for (const char c : value) {
+            *at_++ = base::is_control(c) ? ' ' : c;
+        }
+    }
+    void status_line(std::uint16_t status) noexcept {
+        // Always our own version, also to HTTP/1.0 clients (RFC 9110 §2.5).
+        text("HTTP/1.1 ");
+        number(status);
+        text(" ");
+        text(reason_phrase(status));
+        text("\r\n");
+    }
+    void field(std::string_view name, std::string_view value) noexcept {
+        if (!value.empty()) {
+            text(name);
+            text(": ");
+            text(value);
+            text("\r\n");
+        }
+    }
+    void extra(std::span<const header_line> lines) noexcept {
+        for (const header_line& line : lines) {
+            text(line.name);
+            text(": ");
+            clean_text(line.value);
+            text("\r\n");
+        }
+    }
+    std::size_t size() const noexcept { return static_cast<std::size_t>(at_ - begin_); }
+
+ private:
+    char* begin_;
+    char* at_;
+};
+
+// An upper bound for the bytes of a head.
+std::size_t head_bytes_bound(const response_spec& spec) noexcept {
+    // Status line, the fixed fields with their names, and the blank line stay below this.
+    constexpr std::size_t fixed_bytes = 256;
+    std::size_t sum = fixed_bytes + spec.content_type.size() + spec.date.size() + spec.allow.size();
+    for (const header_line& line : spec.extra) {
+        sum += line.name.size() + line.value.size() + 4;
+    }
+    return sum;
+}
+
+void check_ours(const response_spec& spec) noexcept {
+    PILLION_ASSERT(spec.status >= 100 && spec.status <= 999);
+    PILLION_ASSERT(base::is_field_value(spec.content_type));
+    PILLION_ASSERT(base::is_field_value(spec.allow));
+    for (const header_line& line : spec.extra) {
+        PILLION_ASSERT(base::is_token(line.name));
+    }
+}
+
+bool has_no_body(std::uint16_t status) noexcept {
+    return status < 200 || status == 204 || status == 304;
+}
+
+void write_fields(head_writer& to, const response_spec& spec, std::size_t body_bytes) noexcept {
+    to.status_line(spec.status);
+    to.field("Date", spec.date);
+    if (!has_no_body(spec.status)) {
+        if (body_bytes > 0) {
+            to.field("Content-Type", spec.content_type);
+        }
+        to.text("Content-Length: ");
+        to.number(body_bytes);
+        to.text("\r\n");
+    }
+    to.field("Allow", spec.allow);
+    if (!spec.keep_alive) {
+        to.text("Connection: close\r\n");
+    } else if (spec.minor_version == 0) {
+        to.text("Connection: keep-alive\r\n");
+    }
+    to.extra(spec.extra);
+    to.text("\r\n");
+}
+
+// For a head that outgrows the gap: the body moves behind it into new memory.
+void rebuild(base::byte_buffer& out, const response_spec& spec, std::size_t body_bytes,
+             std::size_t bound) noexcept {
+    base::byte_buffer whole(out.pool());
+    head_writer writer(whole.reserve(bound + out.size()));
+    write_fields(writer, spec, body_bytes);
+    whole.commit(writer.size());
+    whole.append(out.view());
+    out = std::move(whole);
+}
+
+}  // namespace
+
+std::string_view reason_phrase(std::uint16_t status) noexcept {
+    switch (status) {
+        case 100:
+            return "Continue";
+        case 101:
+            return "Switching Protocols";
+        case 200:
+            return "OK";
+        case 201:
+            return "Created";
+        case 202:
+            return "Accepted";
+        case 204:
+            return "No Content";
+        case 301:
+            return "Moved Permanently";
+        case 302:
+            return "Found";
+        case 304:
+            return "Not Modified";
+        case 307:
+            return "Temporary Redirect";
+        case 308:
+            return "Permanent Redirect";
+        case 400:
+            return "Bad Request";
+        case 401:
+            return "Unauthorized";
+        case 403:
+            return "Forbidden";
+        case 404:
+            return "Not Found";
+        case 405:
+            return "Method Not Allowed";
+        case 406:
+            return "Not Acceptable";
+        case 408:
+            return "Request Timeout";
+        case 409:
+            return "Conflict";
+        case 410:
+            return "Gone";
+        case 411:
+            return "Length Required";
+        case 413:
+            return "Content Too Large";
+        case 414:
+            return "URI Too Long";
+        case 415:
+            return "Unsupported Media Type";
+        case 417:
+            return "Expectation Failed";
+        case 421:
+            return "Misdirected Request";
+        case 422:
+            return "Unprocessable Content";
+        case 426:
+            return "Upgrade Required";
+        case 429:
+            return "Too Many Requests";
+        case 431:
+            return "Request Header Fields Too Large";
+        case 499:
+            return "Client Closed Request";
+        case 500:
+            return "Internal Server Error";
+        case 501:
+            return "Not Implemented";
+        case 502:
+            return "Bad Gateway";
+        case 503:
+            return "Service Unavailable";
+        case 504:
+            return "Gateway Timeout";
+        case 505:
+            return "HTTP Version Not Supported";
+        default:
+            return "Unknown";
+    }
+}
+
+void write_head(base::byte_buffer& out, const response_spec& spec) noexcept {
+    check_ours(spec);
+    const std::size_t body_bytes = out.size();
+    if (spec.head_request || has_no_body(spec.status)) {
+        out.truncate(0);
+    }
+    const std::size_t bound = head_bytes_bound(spec);
+    constexpr std::size_t stack_bytes = 1024;
+    char stack[stack_bytes];
+    if (bound <= stack_bytes) {
+        head_writer writer(stack);
+        write_fields(writer, spec, body_bytes);
+        if (writer.size() <= head_gap_bytes) {
+            out.prepend({stack, writer.size()});
+            return;
+        }
+    }
+    rebuild(out, spec, body_bytes, bound);
+}
+
+bool write_chunked_head(base::byte_buffer& out, const response_spec& spec) noexcept {
+    check_ours(spec);
+    const bool chunked = spec.minor_version >= 1;
+    head_writer writer(out.reserve(head_bytes_bound(spec)));
+    writer.status_line(spec.status);
+    writer.field("Date", spec.date);
+    writer.text(
+        "Content-Type: text/event-stream\r\nCache-Control: no-store\r\n"
+        "X-Accel-Buffering: no\r\n");
+    if (chunked) {
+        writer.text("Transfer-Encoding: chunked\r\n");
+    }
+    if (!chunked || !spec.keep_alive) {
+        writer.text("Connection: close\r\n");
+    }
+    writer.extra(spec.extra);
+    writer.text("\r\n");
+    out.commit(writer.size());
+    return chunked;
+}
+
+}  // namespace pillion::http
