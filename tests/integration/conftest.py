@@ -1,0 +1,128 @@
+"""Servers and clients for the tests. Both back ends of the event loop run every test."""
+
+import pytest
+
+from http_client import Connection
+from mcp_client import Client, Stdio
+from server_process import Server, fixture_bin, pillion_bin, uring_refusal
+from wire_schema import LEGACY
+
+
+@pytest.fixture(scope="session", params=["uring", "epoll"])
+def io(request):
+    if request.param == "uring":
+        refusal = uring_refusal()
+        if refusal is not None:
+            pytest.skip(f"this kernel offers no io_uring: {refusal}")
+    return request.param
+
+
+@pytest.fixture(scope="session")
+def server(io):
+    """The fixture server on two threads, shared by all tests that leave it as it was."""
+    running = Server(fixture_bin(), "--io", io, "--port", 0, "--threads", 2)
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def start(io):
+    """Starts a fixture server of one's own; it is stopped, and judged, at the end."""
+    running = []
+
+    def run(*arguments, **more):
+        if "--port" not in arguments and "--listen" not in arguments:
+            arguments = ("--port", 0, *arguments)
+        running.append(Server(fixture_bin(), "--io", io, *arguments, **more))
+        return running[-1]
+
+    yield run
+    for one in running:
+        one.stop()
+
+
+@pytest.fixture
+def start_pillion(io):
+    """The same with the server that ships."""
+    running = []
+
+    def run(*arguments, **more):
+        if "--port" not in arguments and "--listen" not in arguments:
+            arguments = ("--port", 0, *arguments)
+        running.append(Server(pillion_bin(), "--io", io, *arguments, **more))
+        return running[-1]
+
+    yield run
+    for one in running:
+        one.stop()
+
+
+@pytest.fixture
+def connect(server):
+    """Opens raw connections to the shared server."""
+    opened = []
+
+    def run(address=None):
+        opened.append(Connection(address or server.address))
+        return opened[-1]
+
+    yield run
+    for connection in opened:
+        connection.close()
+
+
+@pytest.fixture
+def make_client(server):
+    """Makes clients of the shared server (or of another)."""
+    made = []
+
+    def run(rev, of=None, **more):
+        made.append(Client((of or server).address, rev, **more))
+        return made[-1]
+
+    yield run
+    for client in made:
+        client.close()
+
+
+@pytest.fixture(params="ABCDE")
+def rev(request):
+    return request.param
+
+
+@pytest.fixture(params=LEGACY)
+def legacy_rev(request):
+    return request.param
+
+
+@pytest.fixture
+def client(make_client, rev):
+    """A client that has been introduced, of each revision in turn."""
+    return make_client(rev).open()
+
+
+@pytest.fixture
+def legacy(make_client, legacy_rev):
+    """The same, of the revisions with sessions."""
+    return make_client(legacy_rev).open()
+
+
+@pytest.fixture
+def modern(make_client):
+    """A client of 2026-07-28."""
+    return make_client("E").open()
+
+
+@pytest.fixture
+def stdio(io):
+    """Starts fixture servers behind pipes."""
+    running = []
+
+    def run(*arguments, rev="D"):
+        running.append(Stdio(fixture_bin(), "--io", io, *arguments, rev=rev))
+        return running[-1]
+
+    yield run
+    for one in running:
+        if one.process.poll() is None or not one.process.stdout.closed:
+            one.close()
