@@ -215,18 +215,21 @@ class [[nodiscard]] task {
     explicit operator bool() const noexcept { return static_cast<bool>(frame_); }
 
     // Starts the task and suspends the caller until it has ended.
-    struct awaiter {
-        std::coroutine_handle<promise_type> frame;
-
+    class awaiter {
+     public:
+        explicit awaiter(std::coroutine_handle<promise_type> of) noexcept : frame_(of) {}
         bool await_ready() const noexcept { return false; }
         std::coroutine_handle<> await_suspend(std::coroutine_handle<> caller) noexcept {
-            if (!frame) {
+            if (!frame_) {
                 detail::task_awaited_twice();
             }
-            frame.promise().start(caller);
-            return frame;
+            frame_.promise().start(caller);
+            return frame_;
         }
-        T await_resume() { return frame.promise().take(); }
+        T await_resume() { return frame_.promise().take(); }
+
+     private:
+        std::coroutine_handle<promise_type> frame_;
     };
     // Awaits the task. Its result (or exception) is moved out, hence only rvalues.
     awaiter operator co_await() && noexcept { return awaiter(frame_); }

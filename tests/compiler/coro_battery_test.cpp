@@ -413,7 +413,6 @@ struct pattern {
     task<void> (*make)();
 };
 
-#define{"function", function } pattern{#function, &function }
 const pattern patterns[] = {
     {"named_closure_is_moved", named_closure_is_moved},
     {"class_temporary_with_constructor", class_temporary_with_constructor},
