@@ -27,9 +27,10 @@ class tally:
     def ok(self, count=1):
         self.passed += count
 
-    def fail(self, name, detail=""):
-        self.failed += 1
-        print(f"  FAILED {self.suite}: {name}", flush=True)
+    def fail(self, name, detail="", times=1):
+        self.failed += times
+        print(f"  FAILED {self.suite}: {name}" + (f" ({times} times)" if times > 1 else ""),
+              flush=True)
         if detail:
             print(tail(detail), flush=True)
 
@@ -46,6 +47,7 @@ class tally:
 
 def tail(text):
     """The last lines of a log, marked so that they are not taken for the driver's own."""
+    text = text.split("\nShadow bytes around")[0]  # AddressSanitizer's dump hides its report
     return "\n".join("    | " + line for line in text.rstrip().split("\n")[-TAIL_LINES:])
 
 

@@ -122,7 +122,6 @@ def run_pytest(count, binaries, marker=None, root=ROOT, **options):
         report = pathlib.Path(folder) / "report.xml"
         command = [PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={report}",
                    "--basetemp", f"{folder}/tmp", "-o", "junit_family=xunit2",
-                   "-o", "markers=asan: also on sanitized programs\nuser: also as ordinary user",
                    *(["-m", marker] if marker else []), "tests/integration"]
         programs = {"PILLION_BIN": f"{binaries}/pillion",
                     "FIXTURE_BIN": f"{binaries}/fixture-server"}
