@@ -99,7 +99,7 @@ void frame_pool::free(void* frame, std::size_t bytes) noexcept {
     std::memset(frame, 0xDD, bytes);
 #endif
     if (cls < classes && pool.keep) {
-        pool.free[cls] = ::new (frame) free_frame(pool.free[cls]);
+        pool.free[cls] = ::new (frame) free_frame{pool.free[cls]};
         return;
     }
 #else
