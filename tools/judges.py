@@ -11,8 +11,8 @@ JUDGES = SHARED / "judges"
 HOME = ROOT / "build/cache/judges"
 JUDGE_S = 900  # time limit of one judge; all together take about two minutes
 
-# Checks whose failure does not count: what they want is not offered, see README.md. A name that
-# ends in "-" stands for all that begin with it.
+# Checks whose failure does not count: this version does not offer what they want. A name that ends
+# in "-" stands for all that begin with it.
 LEGACY_NOT_OFFERED = ("tools-call-sampling", "tools-call-elicitation",
                       "elicitation-sep1034-defaults", "elicitation-sep1330-enums",
                       "server-sse-polling")

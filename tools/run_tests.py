@@ -124,7 +124,7 @@ def run_pytest(count, binaries, marker=None, root=ROOT, **options):
                    "--basetemp", f"{folder}/tmp", "-o", "junit_family=xunit2",
                    *(["-m", marker] if marker else []), "tests/integration"]
         programs = {"PILLION_BIN": f"{binaries}/pillion",
-                    "FIXTURE_BIN": f"{binaries}/fixture-server"}
+                    "FIXTURE_BIN": f"{binaries}/fixture-server", "PILLION_SHARED": str(SHARED)}
         code, output = run(command, 2 * PROGRAM_S, env={**SANITIZERS, **programs}, cwd=root,
                            **options)
         if code == 5:  # pytest's own for "no tests"

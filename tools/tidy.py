@@ -2,7 +2,6 @@
 """The house rules that a compiler does not check: sizes, layers, banned names, shape of the tree.
 
 Usage: tools/tidy.py [--self-test]. Prints "path:line: message" and exits 1 if there is any.
-Why each rule is there: src/README.md.
 """
 
 import pathlib
