@@ -41,6 +41,11 @@ class backend {
     // res < 0 on error (final). -ENOBUFS (final): no buffer free, submit again.
     virtual void receive(op& target, int fd) noexcept = 0;
 
+    // Waits until the peer finished sending or broke the connection; res = the events as poll(2)
+    // names them (POLLRDHUP, POLLHUP, POLLERR). For streams that do not receive at the moment: it
+    // takes the place of receive(), at most one of both per descriptor.
+    virtual void await_hangup(op& target, int fd) noexcept = 0;
+
     // Sends the gathered bytes; res = bytes sent, which may be fewer than asked. The vector and
     // the bytes must live until the completion. At most one send per descriptor at a time.
     virtual void send(op& target, int fd, const iovec* parts, std::size_t count) noexcept = 0;

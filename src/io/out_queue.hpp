@@ -1,8 +1,8 @@
 // out_queue: the bytes a stream still has to send: chunks it owns and static pieces it does not,
 // in order, with the arithmetic of gathering and of short sends.
 //
-// Entries live in chunks of a small ring that grows once and is kept, so the steady state
-// allocates nothing. Thread: its shard.
+// A few entries live inside; a longer queue borrows a chunk for them until it is empty again. So
+// the steady state allocates nothing and an idle stream holds nothing. Thread: its shard.
 #pragma once
 
 #include <sys/uio.h>
@@ -46,17 +46,17 @@ class out_queue {
     void clear() noexcept;
 
  private:
-    // A static piece travels as a chunk without room of its own: `text` is where its bytes are.
     struct entry {
-        const char* text = nullptr;
+        const char* text = nullptr;    // what is still to be sent of it
         std::size_t bytes = 0;
-        base::chunk* owned = nullptr;
+        base::chunk* owned = nullptr;  // null for a static piece
     };
 
     entry& at(std::size_t i) noexcept { return ring_[(head_ + i) & (capacity_ - 1)]; }
     void append(entry e) noexcept;
     void grow() noexcept;
     void coalesce() noexcept;
+    void shrink() noexcept;
 
     static constexpr std::size_t inline_entries = 4;
 

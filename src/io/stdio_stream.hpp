@@ -46,13 +46,15 @@ class stdio_stream final : public stream, private flushable {
     static void on_write(op& self, const completion& what) noexcept;
 
     void read_done(std::int32_t res) noexcept;
+    void deliver() noexcept;
     void write_done(std::int32_t res) noexcept;
-    bool after_write() noexcept;
+    bool wrote(std::size_t before) noexcept;
+    bool writable() const noexcept { return phase_ == phase::open && !shut_; }
     void arm_read() noexcept;
     void flush() noexcept override;
     void fail(int os_errno) noexcept;
     void tear_down() noexcept;
-    void finish_if_idle() noexcept;
+    void finish() noexcept;
 
     struct stream_op : op {
         stream_op(handler h, stdio_stream& s) noexcept : op(h), owner(&s) {}
@@ -61,23 +63,25 @@ class stdio_stream final : public stream, private flushable {
 
     enum class phase : std::uint8_t { created, open, flushing, tearing, closed };
 
+    static constexpr std::size_t read_bytes = 48 * 1024;
+
     reactor& reactor_;
     stream_reader* reader_ = nullptr;
     int in_fd_;
     int out_fd_;
-    int broke_ = 0;
+    int broke_ = 0;  // the errno that ended it
     phase phase_ = phase::created;
     bool paused_ = false;
     bool eof_ = false;
+    bool eof_told_ = false;
     bool over_high_ = false;
     bool shut_ = false;
-    bool in_callback_ = false;
-    std::size_t held_ = 0;  // bytes read while paused, delivered at resume
+    std::size_t held_ = 0;  // bytes that were read but not delivered yet (paused)
+    base::chunk* in_ = nullptr;
     stream_op read_{&stdio_stream::on_read, *this};
     stream_op write_{&stdio_stream::on_write, *this};
     out_queue queue_;
     iovec parts_[out_queue::gather_max];
-    base::chunk* in_ = nullptr;
 };
 
 }  // namespace pillion::io

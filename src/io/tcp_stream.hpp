@@ -2,7 +2,8 @@
 //
 // One multishot receive is armed while reading; one send is in flight at most, everything queued
 // meanwhile leaves in the next one, at the end of a turn. Teardown: no new sends → cancel what is
-// in flight → shutdown → when the last completion is in: close, then on_closed(), once.
+// in flight → when the last completion is in: close, then on_closed(), once, at the end of a turn
+// (never from inside a call of the owner).
 // Steady state: no heap. Thread: its shard.
 #pragma once
 
@@ -45,18 +46,21 @@ class tcp_stream final : public stream, private flushable {
  private:
     static void on_receive(op& self, const completion& what) noexcept;
     static void on_send(op& self, const completion& what) noexcept;
-    static void on_retry(timer& self, void* owner) noexcept;
 
-    void received(const completion& what) noexcept;
+    void received(char* data, std::size_t bytes) noexcept;
     void receive_ended(std::int32_t res) noexcept;
+    void hold(const char* data, std::size_t bytes) noexcept;
+    void deliver_held() noexcept;
+    void end_of_stream() noexcept;
     void send_done(std::int32_t res) noexcept;
-    bool after_write() noexcept;
+    bool wrote(std::size_t before) noexcept;
+    bool writable() const noexcept { return phase_ == phase::open && !shut_requested_; }
     void arm_receive() noexcept;
-    void send_more() noexcept;
     void flush() noexcept override;
+    void queue_sent() noexcept;
     void fail(int os_errno) noexcept;
     void tear_down() noexcept;
-    void finish_if_idle() noexcept;
+    void finish() noexcept;
 
     struct stream_op : op {
         stream_op(handler h, tcp_stream& s) noexcept : op(h), owner(&s) {}
@@ -68,17 +72,18 @@ class tcp_stream final : public stream, private flushable {
     reactor& reactor_;
     stream_reader* reader_ = nullptr;
     int fd_;
-    int broke_ = 0;  // errno that ended it
+    int broke_ = 0;  // the errno that ended it
     phase phase_ = phase::created;
     bool paused_ = false;
-    bool eof_ = false;
-    bool over_high_ = false;      // write() returned false; owes on_drained()
+    bool eof_ = false;           // the peer finished
+    bool eof_told_ = false;      // … and the reader knows
+    bool watching_ = false;      // receive_ waits for a hang-up instead of data
+    bool over_high_ = false;     // write() returned false: owes on_drained()
     bool shut_requested_ = false;
     bool shut_done_ = false;
-    bool in_callback_ = false;    // keeps on_closed() from arriving inside another callback
+    base::chunk* held_ = nullptr;  // what still arrived after pause_reading(), in order
     stream_op receive_{&tcp_stream::on_receive, *this};
     stream_op send_{&tcp_stream::on_send, *this};
-    timer retry_{&tcp_stream::on_retry, this};
     out_queue queue_;
     iovec parts_[out_queue::gather_max];
     peer_name peer_;

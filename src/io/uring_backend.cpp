@@ -24,7 +24,7 @@ namespace {
 
 namespace abi = uring_abi;
 
-enum class op_kind : std::uint8_t { accept, receive, send, read, write, connect };
+enum class op_kind : std::uint8_t { accept, receive, hangup, send, read, write, connect };
 
 // Completions that are nobody's op carry a small number instead of an address.
 constexpr std::uint64_t tag_ignore = 0;
@@ -56,6 +56,7 @@ class uring_backend final : public backend {
 
     void accept(op& target, int listen_fd) noexcept override;
     void receive(op& target, int fd) noexcept override;
+    void await_hangup(op& target, int fd) noexcept override;
     void send(op& target, int fd, const iovec* parts, std::size_t count) noexcept override;
     void read(op& target, int fd, char* to, std::size_t bytes) noexcept override;
     void write(op& target, int fd, const char* from, std::size_t bytes) noexcept override;
@@ -226,6 +227,12 @@ void uring_backend::prepare(op& target, bool first) noexcept {
                              : how;
             return;
         }
+        case op_kind::hangup: {
+            io_uring_sqe& sqe = next_sqe(abi::op_poll_add, target.fd, tag);
+            io_uring_prep_poll_add(&sqe, target.fd, POLLRDHUP);
+            sqe.user_data = tag;
+            return;
+        }
         case op_kind::send: {
             const auto* parts = reinterpret_cast<const iovec*>(target.state[1]);
             const auto count = static_cast<std::size_t>(target.state[2]);
@@ -272,6 +279,11 @@ void uring_backend::accept(op& target, int listen_fd) noexcept {
 
 void uring_backend::receive(op& target, int fd) noexcept {
     begin(target, op_kind::receive, fd);
+    prepare(target, true);
+}
+
+void uring_backend::await_hangup(op& target, int fd) noexcept {
+    begin(target, op_kind::hangup, fd);
     prepare(target, true);
 }
 

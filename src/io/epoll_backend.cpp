@@ -1,0 +1,566 @@
+#include "io/epoll_backend.hpp"
+
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <utility>
+
+#include "base/assert.hpp"
+#include "base/limits.hpp"
+#include "io/buffer_ring.hpp"
+
+namespace pillion::io {
+
+namespace {
+
+enum class op_kind : std::uint8_t { accept, receive, hangup, send, read, write, connect };
+
+// What is known about one descriptor. `readable`/`writable` are hints: false only after the system
+// said that it would block, so that the next edge is sure to come.
+struct fd_record {
+    op* in = nullptr;   // accept, receive, hangup or read
+    op* out = nullptr;  // send, write or connect
+    std::uint32_t generation = 0;
+    bool registered = false;
+    bool plain = false;      // a file that epoll refuses: always ready
+    bool no_nowait = false;  // RWF_NOWAIT is not for this descriptor
+    bool shared = false;     // its file may outlive the descriptor: leave epoll before close
+    bool readable = false;
+    bool writable = false;
+    bool ending = false;  // end of stream or error seen: a short read is not the last one
+    bool queued = false;  // in the list of those to try
+};
+
+constexpr std::uint32_t wake_generation = UINT32_MAX;
+
+class epoll_backend final : public backend {
+ public:
+    explicit epoll_backend(const backend_options& options)
+        : buffer_bytes_(options.recv_buffer_bytes - limits::padding),
+          buffers_(options.recv_buffers, options.recv_buffer_bytes) {}
+    ~epoll_backend() override;
+
+    // 0 or -errno.
+    int open() noexcept;
+
+    const char* name() const noexcept override { return "epoll"; }
+    std::int64_t now_ns() const noexcept override { return read_clock(CLOCK_MONOTONIC); }
+    std::int64_t unix_ms() const noexcept override { return read_clock(CLOCK_REALTIME) / 1000000; }
+
+    void accept(op& target, int listen_fd) noexcept override;
+    void receive(op& target, int fd) noexcept override;
+    void await_hangup(op& target, int fd) noexcept override;
+    void send(op& target, int fd, const iovec* parts, std::size_t count) noexcept override;
+    void read(op& target, int fd, char* to, std::size_t bytes) noexcept override;
+    void write(op& target, int fd, const char* from, std::size_t bytes) noexcept override;
+    void connect(op& target, int fd, const void* address, std::size_t bytes) noexcept override;
+    void cancel(op& target) noexcept override;
+    void shutdown(int fd, int how) noexcept override;
+    void close(int fd) noexcept override;
+    void turn(std::int64_t wait_ns, std::vector<completion>& out) noexcept override;
+    void give_back(std::uint32_t buffer_id) noexcept override { buffers_.give(buffer_id); }
+    void wake() noexcept override;
+    std::size_t in_flight() const noexcept override { return in_flight_; }
+    std::size_t buffers_lent() const noexcept override { return buffers_.lent(); }
+    std::uint64_t system_calls() const noexcept override { return system_calls_; }
+
+ private:
+    static std::int64_t read_clock(clockid_t which) noexcept {
+        timespec t{};
+        ::clock_gettime(which, &t);
+        return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
+    }
+
+    fd_record& record_of(int fd);
+    fd_record& begin(op& target, op_kind kind, int fd) noexcept;
+    bool watch(fd_record& r, int fd, op*& slot) noexcept;
+    void try_later(fd_record& r, int fd) noexcept;
+    void finish(op*& slot, std::int32_t res) noexcept;
+
+    void wait(std::int64_t wait_ns) noexcept;
+    void note_event(std::uint64_t data, std::uint32_t events) noexcept;
+    void try_all() noexcept;
+    void try_in(fd_record& r, int fd) noexcept;
+    void try_out(fd_record& r, int fd) noexcept;
+    void try_accept(fd_record& r, int fd) noexcept;
+    void try_receive(fd_record& r, int fd) noexcept;
+    void try_hangup(fd_record& r, int fd) noexcept;
+    void try_send(fd_record& r, int fd) noexcept;
+    void try_connect(fd_record& r, int fd) noexcept;
+    void try_transfer(fd_record& r, int fd, bool reads) noexcept;
+    std::int64_t transfer(fd_record& r, op& target, bool reads) noexcept;
+
+    static constexpr std::size_t events_max = 256;
+    static constexpr int accepts_per_turn = 64;
+    // What one blocking call on a file may move, so that a slow disk costs the loop little.
+    static constexpr std::size_t file_piece_bytes = 64 * 1024;
+    // POLLOUT of a pipe promises this much; other inherited descriptors (ttys) promise less.
+    static constexpr std::size_t pipe_piece_bytes = PIPE_BUF;
+    static constexpr std::size_t tty_piece_bytes = 256;
+
+    int epoll_fd_ = -1;
+    int wake_fd_ = -1;
+    std::size_t buffer_bytes_;
+    buffer_pool buffers_;
+    std::vector<fd_record> records_;
+    std::vector<int> ready_;
+    std::vector<int> trying_;
+    std::vector<completion> done_;
+    std::size_t in_flight_ = 0;
+    std::uint64_t system_calls_ = 0;
+};
+
+int epoll_backend::open() noexcept {
+    if (!buffers_.ok()) {
+        return -ENOMEM;
+    }
+    epoll_fd_ = ::epoll_create1(EPOLL_CLOEXEC);
+    wake_fd_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (epoll_fd_ < 0 || wake_fd_ < 0) {
+        return -errno;
+    }
+    // Edge-triggered: every write to the eventfd is an event, so it never needs to be read.
+    epoll_event event{};
+    event.events = EPOLLIN | EPOLLET;
+    event.data.u64 = std::uint64_t{wake_generation} << 32;
+    return ::epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, wake_fd_, &event) == 0 ? 0 : -errno;
+}
+
+epoll_backend::~epoll_backend() {
+    for (fd_record& r : records_) {
+        if (r.in != nullptr) {
+            r.in->in_flight = false;
+        }
+        if (r.out != nullptr) {
+            r.out->in_flight = false;
+        }
+    }
+    for (const completion& c : done_) {
+        c.target->in_flight = false;
+    }
+    for (const int fd : {epoll_fd_, wake_fd_}) {
+        if (fd >= 0) {
+            ::close(fd);
+        }
+    }
+}
+
+fd_record& epoll_backend::record_of(int fd) {
+    const auto index = static_cast<std::size_t>(fd);
+    if (index >= records_.size()) {
+        records_.resize(std::max(index + 1, records_.size() * 2));
+    }
+    return records_[index];
+}
+
+fd_record& epoll_backend::begin(op& target, op_kind kind, int fd) noexcept {
+    PILLION_ASSERT(!target.in_flight);
+    target.in_flight = true;
+    target.kind = static_cast<std::uint8_t>(kind);
+    target.fd = fd;
+    ++in_flight_;
+    fd_record& r = record_of(fd);
+    const bool outward =
+        kind == op_kind::send || kind == op_kind::write || kind == op_kind::connect;
+    op*& slot = outward ? r.out : r.in;
+    PILLION_ASSERT(slot == nullptr);
+    slot = &target;
+    return r;
+}
+
+// Registers the descriptor, once. False: the system refused, the op in `slot` has ended with that.
+bool epoll_backend::watch(fd_record& r, int fd, op*& slot) noexcept {
+    if (r.registered || r.plain) {
+        return true;
+    }
+    epoll_event event{};
+    event.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
+    event.data.u64 = (std::uint64_t{r.generation} << 32) | static_cast<std::uint32_t>(fd);
+    ++system_calls_;
+    if (::epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, fd, &event) == 0) {
+        r.registered = true;
+        return true;
+    }
+    if (errno != EPERM) {
+        finish(slot, -errno);
+        return false;
+    }
+    // Regular files and the like cannot be waited for and never block for long.
+    r.plain = true;
+    return true;
+}
+
+void epoll_backend::try_later(fd_record& r, int fd) noexcept {
+    if (!r.queued) {
+        r.queued = true;
+        ready_.push_back(fd);
+    }
+}
+
+// Queues the final completion of the op in `slot` and empties the slot.
+void epoll_backend::finish(op*& slot, std::int32_t res) noexcept {
+    completion what;
+    what.target = std::exchange(slot, nullptr);
+    what.res = res;
+    done_.push_back(what);
+}
+
+void epoll_backend::accept(op& target, int listen_fd) noexcept {
+    fd_record& r = begin(target, op_kind::accept, listen_fd);
+    r.shared = true;
+    if (watch(r, listen_fd, r.in)) {
+        r.readable = true;
+        try_later(r, listen_fd);
+    }
+}
+
+void epoll_backend::receive(op& target, int fd) noexcept {
+    fd_record& r = begin(target, op_kind::receive, fd);
+    // Registering reports at once what is there already, so a fresh socket is not tried blindly.
+    if (watch(r, fd, r.in) && r.readable) {
+        try_later(r, fd);
+    }
+}
+
+void epoll_backend::await_hangup(op& target, int fd) noexcept {
+    fd_record& r = begin(target, op_kind::hangup, fd);
+    if (watch(r, fd, r.in) && r.ending) {
+        r.readable = true;
+        try_later(r, fd);
+    }
+}
+
+void epoll_backend::try_hangup(fd_record& r, int fd) noexcept {
+    if (!r.ending) {
+        return;
+    }
+    pollfd asked{fd, POLLRDHUP, 0};
+    ++system_calls_;
+    if (::poll(&asked, 1, 0) > 0) {
+        finish(r.in, asked.revents);
+    }
+}
+
+void epoll_backend::send(op& target, int fd, const iovec* parts, std::size_t count) noexcept {
+    fd_record& r = begin(target, op_kind::send, fd);
+    target.state[1] = reinterpret_cast<std::uintptr_t>(parts);
+    target.state[2] = count;
+    try_send(r, fd);
+}
+
+void epoll_backend::read(op& target, int fd, char* to, std::size_t bytes) noexcept {
+    fd_record& r = begin(target, op_kind::read, fd);
+    target.state[1] = reinterpret_cast<std::uintptr_t>(to);
+    target.state[2] = bytes;
+    r.shared = true;
+    if (watch(r, fd, r.in)) {
+        // The descriptor is shared with other processes, so old knowledge is worth nothing.
+        r.readable = true;
+        try_later(r, fd);
+    }
+}
+
+void epoll_backend::write(op& target, int fd, const char* from, std::size_t bytes) noexcept {
+    fd_record& r = begin(target, op_kind::write, fd);
+    target.state[1] = reinterpret_cast<std::uintptr_t>(from);
+    target.state[2] = bytes;
+    r.shared = true;
+    if (watch(r, fd, r.out)) {
+        r.writable = true;
+        try_later(r, fd);
+    }
+}
+
+void epoll_backend::connect(op& target, int fd, const void* address, std::size_t bytes) noexcept {
+    fd_record& r = begin(target, op_kind::connect, fd);
+    ++system_calls_;
+    if (::connect(fd, static_cast<const sockaddr*>(address), static_cast<socklen_t>(bytes)) == 0) {
+        finish(r.out, 0);
+    } else if (errno != EINPROGRESS) {
+        finish(r.out, -errno);
+    } else {
+        r.writable = false;
+        static_cast<void>(watch(r, fd, r.out));
+    }
+}
+
+void epoll_backend::cancel(op& target) noexcept {
+    if (!target.in_flight) {
+        return;
+    }
+    fd_record& r = record_of(target.fd);
+    // Neither slot: its final completion is on its way, the cancellation came too late.
+    if (r.in == &target) {
+        finish(r.in, -ECANCELED);
+    } else if (r.out == &target) {
+        finish(r.out, -ECANCELED);
+    }
+}
+
+void epoll_backend::shutdown(int fd, int how) noexcept {
+    ++system_calls_;
+    ::shutdown(fd, how);
+}
+
+void epoll_backend::close(int fd) noexcept {
+    fd_record& r = record_of(fd);
+    PILLION_ASSERT(r.in == nullptr && r.out == nullptr);
+    if (r.registered && r.shared) {
+        ++system_calls_;
+        ::epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, fd, nullptr);
+    }
+    const bool queued = r.queued;
+    const std::uint32_t next = r.generation + 1 == wake_generation ? 0 : r.generation + 1;
+    r = fd_record{};
+    r.generation = next;
+    r.queued = queued;
+    ++system_calls_;
+    ::close(fd);
+}
+
+void epoll_backend::turn(std::int64_t wait_ns, std::vector<completion>& out) noexcept {
+    const bool busy = !done_.empty() || !ready_.empty();
+    wait(busy ? 0 : wait_ns);
+    try_all();
+    for (const completion& c : done_) {
+        in_flight_ -= c.more ? 0 : 1;
+        out.push_back(c);
+    }
+    done_.clear();
+}
+
+void epoll_backend::wait(std::int64_t wait_ns) noexcept {
+    // Rounded up: waking a little late costs less than spinning through the last millisecond.
+    constexpr std::int64_t ns_per_ms = 1'000'000;
+    const int wait_ms =
+        wait_ns < 0 ? -1
+                    : static_cast<int>(std::min<std::int64_t>(
+                          (wait_ns + ns_per_ms - 1) / ns_per_ms, INT_MAX));
+    epoll_event events[events_max];
+    ++system_calls_;
+    const int count = ::epoll_wait(epoll_fd_, events, events_max, wait_ms);
+    for (int i = 0; i < count; ++i) {
+        note_event(events[i].data.u64, events[i].events);
+    }
+}
+
+void epoll_backend::note_event(std::uint64_t data, std::uint32_t events) noexcept {
+    const auto generation = static_cast<std::uint32_t>(data >> 32);
+    if (generation == wake_generation) {
+        return;
+    }
+    const int fd = static_cast<int>(data & UINT32_MAX);
+    fd_record& r = record_of(fd);
+    // An event of a descriptor that was closed and whose number is in use again.
+    if (generation != r.generation || !r.registered) {
+        return;
+    }
+    if ((events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0) {
+        r.ending = true;
+    }
+    if ((events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0) {
+        r.readable = true;
+    }
+    if ((events & (EPOLLOUT | EPOLLHUP | EPOLLERR)) != 0) {
+        r.writable = true;
+    }
+    if ((r.in != nullptr && r.readable) || (r.out != nullptr && r.writable)) {
+        try_later(r, fd);
+    }
+}
+
+void epoll_backend::try_all() noexcept {
+    // What is still ready after its share queues up again, behind the others, for the next turn.
+    trying_.swap(ready_);
+    for (const int fd : trying_) {
+        fd_record& r = record_of(fd);
+        r.queued = false;
+        if (r.in != nullptr && r.readable) {
+            try_in(r, fd);
+        }
+        if (r.out != nullptr && r.writable) {
+            try_out(r, fd);
+        }
+    }
+    trying_.clear();
+}
+
+void epoll_backend::try_in(fd_record& r, int fd) noexcept {
+    switch (static_cast<op_kind>(r.in->kind)) {
+        case op_kind::accept:
+            return try_accept(r, fd);
+        case op_kind::receive:
+            return try_receive(r, fd);
+        case op_kind::hangup:
+            return try_hangup(r, fd);
+        default:
+            return try_transfer(r, fd, true);
+    }
+}
+
+void epoll_backend::try_out(fd_record& r, int fd) noexcept {
+    switch (static_cast<op_kind>(r.out->kind)) {
+        case op_kind::send:
+            return try_send(r, fd);
+        case op_kind::connect:
+            return try_connect(r, fd);
+        default:
+            return try_transfer(r, fd, false);
+    }
+}
+
+void epoll_backend::try_accept(fd_record& r, int fd) noexcept {
+    for (int i = 0; i < accepts_per_turn; ++i) {
+        ++system_calls_;
+        const int got = ::accept4(fd, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (got < 0 && errno == EAGAIN) {
+            r.readable = false;
+            return;
+        }
+        if (got < 0) {
+            if (errno != EINTR) {
+                return finish(r.in, -errno);
+            }
+            continue;
+        }
+        completion what;
+        what.target = r.in;
+        what.res = got;
+        what.more = true;
+        done_.push_back(what);
+    }
+    try_later(r, fd);
+}
+
+void epoll_backend::try_receive(fd_record& r, int fd) noexcept {
+    if (buffers_.empty()) {
+        // They all come back when this turn's completions are dispatched.
+        return try_later(r, fd);
+    }
+    const std::uint32_t id = buffers_.take();
+    ++system_calls_;
+    const ssize_t got = ::recv(fd, buffers_.buffer(id), buffer_bytes_, MSG_DONTWAIT);
+    if (got <= 0) {
+        buffers_.give(id);
+        if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
+            r.readable = errno == EINTR;
+            return r.readable ? try_later(r, fd) : void();
+        }
+        return finish(r.in, got < 0 ? -errno : 0);
+    }
+    completion what;
+    what.target = r.in;
+    what.res = static_cast<std::int32_t>(got);
+    what.more = true;
+    what.data = buffers_.buffer(id);
+    what.buffer_id = id;
+    done_.push_back(what);
+    // A short read took everything: the next bytes make a new edge, no need to ask again.
+    if (static_cast<std::size_t>(got) < buffer_bytes_ && !r.ending) {
+        r.readable = false;
+    } else {
+        try_later(r, fd);
+    }
+}
+
+void epoll_backend::try_send(fd_record& r, int fd) noexcept {
+    op& target = *r.out;
+    msghdr header{};
+    header.msg_iov = reinterpret_cast<iovec*>(target.state[1]);
+    header.msg_iovlen = static_cast<std::size_t>(target.state[2]);
+    ++system_calls_;
+    const ssize_t sent =
+        header.msg_iovlen == 1
+            ? ::send(fd, header.msg_iov->iov_base, header.msg_iov->iov_len,
+                     MSG_DONTWAIT | MSG_NOSIGNAL)
+            : ::sendmsg(fd, &header, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sent >= 0) {
+        return finish(r.out, static_cast<std::int32_t>(sent));
+    }
+    if (errno == EINTR) {
+        r.writable = true;
+        return try_later(r, fd);
+    }
+    if (errno != EAGAIN) {
+        return finish(r.out, -errno);
+    }
+    r.writable = false;
+    static_cast<void>(watch(r, fd, r.out));
+}
+
+void epoll_backend::try_connect(fd_record& r, int fd) noexcept {
+    int why = 0;
+    socklen_t bytes = sizeof why;
+    ++system_calls_;
+    const int failed = ::getsockopt(fd, SOL_SOCKET, SO_ERROR, &why, &bytes);
+    finish(r.out, failed != 0 ? -errno : -why);
+}
+
+void epoll_backend::try_transfer(fd_record& r, int fd, bool reads) noexcept {
+    op*& slot = reads ? r.in : r.out;
+    const std::int64_t moved = transfer(r, *slot, reads);
+    if (moved == -EINTR) {
+        return try_later(r, fd);
+    }
+    if (moved == -EAGAIN) {
+        (reads ? r.readable : r.writable) = false;
+        return;
+    }
+    finish(slot, static_cast<std::int32_t>(moved));
+}
+
+// One read or write that cannot block for long: bytes or -errno, -EAGAIN to wait for an edge.
+std::int64_t epoll_backend::transfer(fd_record& r, op& target, bool reads) noexcept {
+    iovec part{reinterpret_cast<void*>(target.state[1]),
+               static_cast<std::size_t>(target.state[2])};
+    if (!r.plain && !r.no_nowait) {
+        ++system_calls_;
+        const ssize_t moved = reads ? ::preadv2(target.fd, &part, 1, -1, RWF_NOWAIT)
+                                    : ::pwritev2(target.fd, &part, 1, -1, RWF_NOWAIT);
+        if (moved >= 0 || (errno != EOPNOTSUPP && errno != ENOSYS)) {
+            return moved >= 0 ? moved : -errno;
+        }
+        r.no_nowait = true;
+    }
+    if (r.plain) {
+        part.iov_len = std::min(part.iov_len, file_piece_bytes);
+    } else {
+        // The descriptor blocks and must stay so: ask first, then move only what cannot block.
+        pollfd asked{target.fd, static_cast<short>(reads ? POLLIN : POLLOUT), 0};
+        ++system_calls_;
+        if (::poll(&asked, 1, 0) <= 0) {
+            return -EAGAIN;
+        }
+        if (!reads) {
+            const bool tty = ::isatty(target.fd) != 0;
+            part.iov_len = std::min(part.iov_len, tty ? tty_piece_bytes : pipe_piece_bytes);
+        }
+    }
+    ++system_calls_;
+    const ssize_t moved = reads ? ::readv(target.fd, &part, 1) : ::writev(target.fd, &part, 1);
+    return moved >= 0 ? moved : -errno;
+}
+
+void epoll_backend::wake() noexcept {
+    const std::uint64_t one = 1;
+    static_cast<void>(!::write(wake_fd_, &one, sizeof one));
+}
+
+}  // namespace
+
+result<std::unique_ptr<backend>> make_epoll_backend(const backend_options& options) {
+    auto made = std::make_unique<epoll_backend>(options);
+    if (const int failed = made->open(); failed != 0) {
+        return error{errc::unavailable, "cannot create an epoll instance", -failed};
+    }
+    return std::unique_ptr<backend>(std::move(made));
+}
+
+}  // namespace pillion::io

@@ -1,0 +1,313 @@
+#include "io/tcp_stream.hpp"
+
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/assert.hpp"
+#include "base/limits.hpp"
+
+namespace pillion::io {
+
+tcp_stream::tcp_stream(reactor& on, int fd, const peer_name& peer) noexcept
+    : reactor_(on), fd_(fd), queue_(on.chunks()), peer_(peer) {}
+
+tcp_stream::~tcp_stream() {
+    PILLION_ASSERT(phase_ == phase::created || phase_ == phase::closed);
+    if (phase_ == phase::created) {
+        reactor_.ops().close(fd_);
+    }
+}
+
+void tcp_stream::start(stream_reader& reader) noexcept {
+    PILLION_ASSERT(phase_ == phase::created);
+    reader_ = &reader;
+    phase_ = phase::open;
+    arm_receive();
+}
+
+// Keeps receive_ armed with what is wanted now: data, or while paused only the peer's hang-up.
+void tcp_stream::arm_receive() noexcept {
+    if (phase_ > phase::flushing || eof_) {
+        return;
+    }
+    if (receive_.in_flight) {
+        // It comes back here with -ECANCELED and is armed in the other way.
+        if (watching_ != paused_) {
+            reactor_.ops().cancel(receive_);
+        }
+        return;
+    }
+    watching_ = paused_;
+    if (paused_) {
+        reactor_.ops().await_hangup(receive_, fd_);
+    } else {
+        reactor_.ops().receive(receive_, fd_);
+    }
+}
+
+void tcp_stream::pause_reading() noexcept {
+    if (!paused_) {
+        paused_ = true;
+        arm_receive();
+    }
+}
+
+void tcp_stream::resume_reading() noexcept {
+    if (paused_) {
+        paused_ = false;
+        // What was held is delivered from flush(): never inside this call.
+        if (held_ != nullptr || (eof_ && !eof_told_)) {
+            reactor_.mark_dirty(*this);
+        }
+        arm_receive();
+    }
+}
+
+void tcp_stream::on_receive(op& self, const completion& what) noexcept {
+    tcp_stream& s = *static_cast<stream_op&>(self).owner;
+    if (what.res > 0 && what.data != nullptr) {
+        s.received(what.data, static_cast<std::size_t>(what.res));
+    } else if (!what.more) {
+        s.receive_ended(what.res);
+    }
+}
+
+void tcp_stream::received(char* data, std::size_t bytes) noexcept {
+    // After close() the peer's bytes are of no interest any more.
+    if (phase_ != phase::open) {
+        return;
+    }
+    if (paused_ || held_ != nullptr) {
+        hold(data, bytes);
+    } else {
+        reader_->on_data(data, bytes);
+    }
+}
+
+void tcp_stream::hold(const char* data, std::size_t bytes) noexcept {
+    base::chunk* kept = reactor_.chunks().take(bytes + limits::padding);
+    std::memcpy(kept->data(), data, bytes);
+    kept->end = static_cast<std::uint32_t>(bytes);
+    base::chunk** last = &held_;
+    while (*last != nullptr) {
+        last = &(*last)->next;
+    }
+    *last = kept;
+}
+
+void tcp_stream::deliver_held() noexcept {
+    while (held_ != nullptr && !paused_ && phase_ == phase::open) {
+        base::chunk* kept = held_;
+        // Unlinked only afterwards: bytes arriving meanwhile must queue behind it. They cannot (no
+        // completion is dispatched here), but pause_reading() and close() may come.
+        reader_->on_data(kept->data() + kept->begin, kept->size());
+        held_ = kept->next;
+        kept->next = nullptr;
+        base::chunk_pool::give(kept);
+    }
+    if (held_ == nullptr && eof_) {
+        end_of_stream();
+    }
+}
+
+void tcp_stream::receive_ended(std::int32_t res) noexcept {
+    const bool watched = std::exchange(watching_, false);
+    if (phase_ > phase::flushing) {
+        return finish();
+    }
+    switch (res) {
+        case 0:
+            eof_ = true;
+            return end_of_stream();
+        case -ENOBUFS:  // all buffers are lent: they are back before this takes effect
+        case -ECANCELED:
+        case -EINTR:
+        case -EAGAIN:
+            return arm_receive();
+        default:
+            break;
+    }
+    if (res < 0) {
+        return fail(-res);
+    }
+    if (!watched) {
+        return arm_receive();
+    }
+    if ((res & (POLLERR | POLLHUP)) != 0) {
+        return fail(ECONNRESET);
+    }
+    // The peer finished while reading was paused. With unread bytes in front the end is not
+    // reported yet: resuming will meet both, in order.
+    int unread = 0;
+    if (!paused_ || held_ != nullptr || ::ioctl(fd_, FIONREAD, &unread) != 0 || unread > 0) {
+        return paused_ ? void() : arm_receive();
+    }
+    eof_ = true;
+    if (phase_ == phase::open && !eof_told_) {
+        eof_told_ = true;
+        reader_->on_eof();
+    }
+}
+
+void tcp_stream::end_of_stream() noexcept {
+    if (phase_ == phase::open && !eof_told_ && !paused_ && held_ == nullptr) {
+        eof_told_ = true;
+        reader_->on_eof();
+    }
+}
+
+bool tcp_stream::write(base::chunk* bytes) noexcept {
+    if (!writable()) {
+        base::chunk_pool::give(bytes);
+        return true;
+    }
+    const std::size_t before = queue_.bytes();
+    queue_.push(bytes);
+    return wrote(before);
+}
+
+bool tcp_stream::write_static(std::string_view bytes) noexcept {
+    if (!writable()) {
+        return true;
+    }
+    const std::size_t before = queue_.bytes();
+    queue_.push_static(bytes);
+    return wrote(before);
+}
+
+bool tcp_stream::wrote(std::size_t before) noexcept {
+    // One large reply may pass the cap by itself; who goes on writing to a peer that does not read
+    // is cut off.
+    if (before > limits::out_queue_bytes_hard) {
+        fail(ENOBUFS);
+        return true;
+    }
+    if (!send_.in_flight) {
+        reactor_.mark_dirty(*this);
+    }
+    if (queue_.bytes() <= limits::out_queue_bytes_high) {
+        return true;
+    }
+    over_high_ = true;
+    return false;
+}
+
+void tcp_stream::flush() noexcept {
+    if (phase_ == phase::tearing) {
+        return finish();
+    }
+    if (held_ != nullptr || (eof_ && !eof_told_)) {
+        deliver_held();
+    }
+    if (phase_ > phase::flushing || send_.in_flight) {
+        return;
+    }
+    if (queue_.empty()) {
+        return queue_sent();
+    }
+    const std::size_t count = queue_.gather(parts_);
+    reactor_.ops().send(send_, fd_, parts_, count);
+}
+
+void tcp_stream::on_send(op& self, const completion& what) noexcept {
+    static_cast<stream_op&>(self).owner->send_done(what.res);
+}
+
+void tcp_stream::send_done(std::int32_t res) noexcept {
+    if (phase_ > phase::flushing) {
+        return finish();
+    }
+    if (res < 0 && res != -EINTR && res != -EAGAIN) {
+        return fail(-res);
+    }
+    queue_.sent(res > 0 ? static_cast<std::size_t>(res) : 0);
+    if (queue_.empty()) {
+        queue_sent();
+    } else {
+        // Together with what this turn still writes.
+        reactor_.mark_dirty(*this);
+    }
+    if (over_high_ && queue_.bytes() < limits::out_queue_bytes_low) {
+        over_high_ = false;
+        if (phase_ == phase::open) {
+            reader_->on_drained();
+        }
+    }
+}
+
+// Everything has been handed to the system: what waited for that happens now.
+void tcp_stream::queue_sent() noexcept {
+    if (phase_ == phase::flushing) {
+        return tear_down();
+    }
+    if (shut_requested_ && !shut_done_) {
+        shut_done_ = true;
+        reactor_.ops().shutdown(fd_, SHUT_WR);
+    }
+}
+
+void tcp_stream::shutdown_write() noexcept {
+    if (!writable()) {
+        return;
+    }
+    shut_requested_ = true;
+    if (queue_.empty() && !send_.in_flight) {
+        queue_sent();
+    }
+}
+
+void tcp_stream::close(bool flush) noexcept {
+    if (phase_ != phase::open && phase_ != phase::flushing) {
+        return;
+    }
+    if (!flush || (queue_.empty() && !send_.in_flight)) {
+        return tear_down();
+    }
+    if (phase_ == phase::open) {
+        phase_ = phase::flushing;
+        // From now on bytes are read only to notice a reset; they are dropped.
+        paused_ = false;
+        arm_receive();
+    }
+}
+
+void tcp_stream::fail(int os_errno) noexcept {
+    if (phase_ <= phase::flushing) {
+        broke_ = os_errno;
+        tear_down();
+    }
+}
+
+void tcp_stream::tear_down() noexcept {
+    phase_ = phase::tearing;
+    if (receive_.in_flight) {
+        reactor_.ops().cancel(receive_);
+    }
+    if (send_.in_flight) {
+        reactor_.ops().cancel(send_);
+        reactor_.ops().shutdown(fd_, SHUT_RDWR);
+    }
+    // on_closed() comes from flush(), in no one's call.
+    reactor_.mark_dirty(*this);
+}
+
+void tcp_stream::finish() noexcept {
+    if (receive_.in_flight || send_.in_flight) {
+        return;
+    }
+    phase_ = phase::closed;
+    reactor_.unmark_dirty(*this);
+    queue_.clear();
+    while (held_ != nullptr) {
+        base::chunk_pool::give(std::exchange(held_, held_->next));
+    }
+    reactor_.ops().close(fd_);
+    reader_->on_closed(broke_);  // may destroy this
+}
+
+}  // namespace pillion::io
