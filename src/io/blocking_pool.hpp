@@ -34,7 +34,7 @@ class blocking_pool final : public offload {
     explicit blocking_pool(std::size_t threads = 2, std::size_t queue_max = 256);
     blocking_pool(const blocking_pool&) = delete;
     blocking_pool& operator=(const blocking_pool&) = delete;
-    // Finishes jobs that began, drops the waiting ones (their functions are destroyed unrun).
+    // Finishes jobs that began. Waiting ones are not run, but their done_on_home is still posted.
     ~blocking_pool() override;
 
     bool submit(reactor& home, base::unique_function<void()> work,
@@ -62,8 +62,9 @@ class blocking_awaiter {
     bool await_suspend(std::coroutine_handle<> waiting) {
         waiting_ = waiting;
         return to_.submit(
-            home_, [this] { value_.emplace(work_()); }, [this] { waiting_.resume(); });
+            home_, [this] { value_.emplace(work_()); }, [this] { resume_.schedule(waiting_); });
     }
+    // The value; errc::unavailable when the work was not run (queue full, pool ended).
     result<value> await_resume() {
         if (!value_) {
             return error{errc::unavailable, "too much blocking work is waiting"};
@@ -76,11 +77,12 @@ class blocking_awaiter {
     reactor& home_;
     F work_;
     std::coroutine_handle<> waiting_;
+    coro::resume_node resume_;
     std::optional<value> value_;
 };
 
 // `co_await run_blocking(pool, reactor, fn)` → result of fn(), run on a pool thread;
-// errc::unavailable when the pool's queue is full. fn must not throw.
+// errc::unavailable when the pool's queue is full or the pool ends. fn must not throw.
 template <class F>
 blocking_awaiter<F> run_blocking(offload& to, reactor& home, F work) {
     return blocking_awaiter<F>(to, home, std::move(work));

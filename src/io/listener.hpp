@@ -49,7 +49,7 @@ class listener {
     static void on_timer(timer& self, void* owner) noexcept;
     void handle(std::int32_t res, bool more) noexcept;
     void arm() noexcept;
-    void rest() noexcept;
+    void take(int fd) noexcept;
     void spend_reserve() noexcept;
 
     struct accept_op : op {

@@ -1,0 +1,233 @@
+#include "base/log.hpp"
+
+#include <time.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+
+namespace pillion::log {
+
+namespace {
+
+constexpr std::size_t line_bytes_max = 2048;
+// Kept free for what closes a line that had to be cut.
+constexpr std::size_t tail_bytes = 32;
+
+std::atomic<format> line_format{format::text};
+std::atomic<int> descriptor{2};
+
+constexpr std::string_view level_names[] = {"debug", "info", "warn", "error", "off"};
+
+// Builds one line. Once something did not fit, nothing more is added but the closing mark.
+class line {
+ public:
+    explicit line(bool json) noexcept : json_(json) {}
+
+    void begin(level l, std::string_view event) noexcept {
+        char stamp[40];
+        const std::string_view time = now(stamp);
+        const std::string_view name = level_names[static_cast<std::size_t>(l)];
+        if (json_) {
+            raw("{\"time\":\"");
+            raw(time);
+            raw("\",\"level\":\"");
+            raw(name);
+            raw("\",\"event\":");
+            quoted(event);
+        } else {
+            raw(time);
+            raw(" ");
+            raw(name);
+            raw(" ");
+            plain_or_quoted(event);
+        }
+    }
+
+    void add(const field& f) noexcept {
+        if (cut_) {
+            return;
+        }
+        const std::size_t before = used_;
+        if (json_) {
+            raw(",");
+            quoted(f.key);
+            raw(":");
+        } else {
+            raw(" ");
+            raw(f.key);
+            raw("=");
+        }
+        if (cut_) {
+            used_ = before;  // no half keys
+            return;
+        }
+        const std::size_t value_at = used_;
+        value(f);
+        if (cut_ && f.kind != field::type::text) {
+            used_ = before;  // half a number would be a lie
+        } else if (cut_ && used_ == value_at) {
+            used_ = before;
+        }
+    }
+
+    std::string_view finish() noexcept {
+        limit_ = line_bytes_max;
+        const bool cut = cut_;
+        cut_ = false;
+        if (cut) {
+            raw(json_ ? ",\"cut\":true" : " cut=true");
+        }
+        raw(json_ ? "}\n" : "\n");
+        return {text_, used_};
+    }
+
+ private:
+    static std::string_view now(char (&out)[40]) noexcept {
+        timespec t{};
+        ::clock_gettime(CLOCK_REALTIME, &t);
+        tm parts{};
+        ::gmtime_r(&t.tv_sec, &parts);
+        const std::size_t bytes = std::strftime(out, sizeof out, "%Y-%m-%dT%H:%M:%S", &parts);
+        const int more = std::snprintf(out + bytes, sizeof out - bytes, ".%03dZ",
+                                       static_cast<int>(t.tv_nsec / 1'000'000));
+        return {out, bytes + static_cast<std::size_t>(more)};
+    }
+
+    bool raw(std::string_view bytes) noexcept {
+        if (cut_ || used_ + bytes.size() > limit_) {
+            cut_ = true;
+            return false;
+        }
+        std::memcpy(text_ + used_, bytes.data(), bytes.size());
+        used_ += bytes.size();
+        return true;
+    }
+
+    void value(const field& f) noexcept {
+        char digits[40];
+        std::to_chars_result made{digits, std::errc{}};
+        switch (f.kind) {
+            case field::type::text:
+                return json_ ? quoted(f.text) : plain_or_quoted(f.text);
+            case field::type::boolean:
+                raw(f.boolean ? "true" : "false");
+                return;
+            case field::type::integer:
+                made = std::to_chars(digits, digits + sizeof digits, f.integer);
+                break;
+            case field::type::natural:
+                made = std::to_chars(digits, digits + sizeof digits, f.natural);
+                break;
+            case field::type::real:
+                if (!std::isfinite(f.real)) {
+                    raw("null");
+                    return;
+                }
+                made = std::to_chars(digits, digits + sizeof digits, f.real);
+                break;
+        }
+        raw({digits, static_cast<std::size_t>(made.ptr - digits)});
+    }
+
+    static bool is_plain(std::string_view text) noexcept {
+        for (const char c : text) {
+            if (c <= ' ' || c >= 0x7f || c == '"' || c == '=' || c == '\\') {
+                return false;
+            }
+        }
+        return !text.empty();
+    }
+
+    void plain_or_quoted(std::string_view text) noexcept {
+        if (!is_plain(text) || !raw(text)) {
+            cut_ = false;  // a plain text that is too long is cut inside its quotes
+            quoted(text);
+        }
+    }
+
+    // In quotes, with everything escaped that is not printable ASCII: no byte of a peer can end
+    // the line, the field or move a terminal. The closing quote always fits (tail_bytes).
+    void quoted(std::string_view text) noexcept {
+        if (!raw("\"")) {
+            return;
+        }
+        for (const char c : text) {
+            if (!escaped(c)) {
+                break;
+            }
+        }
+        text_[used_++] = '"';
+    }
+
+    bool escaped(char c) noexcept {
+        switch (c) {
+            case '"':
+                return raw("\\\"");
+            case '\\':
+                return raw("\\\\");
+            case '\n':
+                return raw("\\n");
+            case '\r':
+                return raw("\\r");
+            case '\t':
+                return raw("\\t");
+            default:
+                break;
+        }
+        if (c >= ' ' && c < 0x7f) {
+            return raw({&c, 1});
+        }
+        constexpr char hex[] = "0123456789abcdef";
+        const auto byte = static_cast<unsigned char>(c);
+        const char text[] = {'\\', 'u', '0', '0', hex[byte >> 4], hex[byte & 15]};
+        const std::string_view all(text, sizeof text);
+        if (json_) {
+            return raw(all);
+        }
+        const char brief[] = {'\\', 'x', text[4], text[5]};
+        return raw({brief, sizeof brief});
+    }
+
+    char text_[line_bytes_max];
+    std::size_t used_ = 0;
+    std::size_t limit_ = line_bytes_max - tail_bytes;
+    bool cut_ = false;
+    bool json_;
+};
+
+}  // namespace
+
+void set_level(level lowest) noexcept {
+    detail::threshold.store(lowest, std::memory_order_relaxed);
+}
+
+void set_format(format f) noexcept { line_format.store(f, std::memory_order_relaxed); }
+
+void set_descriptor(int fd) noexcept { descriptor.store(fd, std::memory_order_relaxed); }
+
+bool parse_level(std::string_view text, level& out) noexcept {
+    for (std::size_t i = 0; i < std::size(level_names); ++i) {
+        if (text == level_names[i]) {
+            out = static_cast<level>(i);
+            return true;
+        }
+    }
+    return false;
+}
+
+void detail::emit(level l, std::string_view event, std::initializer_list<field> fields) noexcept {
+    line made(line_format.load(std::memory_order_relaxed) == format::json);
+    made.begin(l, event);
+    for (const field& f : fields) {
+        made.add(f);
+    }
+    const std::string_view text = made.finish();
+    // One write per line: lines of several threads do not mix. Where it fails nobody can be told.
+    static_cast<void>(
+        !::write(descriptor.load(std::memory_order_relaxed), text.data(), text.size()));
+}
+
+}  // namespace pillion::log

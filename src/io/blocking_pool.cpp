@@ -1,0 +1,86 @@
+#include "io/blocking_pool.hpp"
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace pillion::io {
+
+struct blocking_pool::state {
+    struct job {
+        reactor* home;
+        base::unique_function<void()> work;
+        base::unique_function<void()> done;
+    };
+
+    state(std::size_t threads, std::size_t queued) : threads_max(threads), queue_max(queued) {}
+
+    void serve();
+
+    const std::size_t threads_max;
+    const std::size_t queue_max;
+    std::mutex mutex;
+    std::condition_variable wanted;
+    std::deque<job> queue;
+    std::vector<std::thread> threads;
+    std::size_t idle = 0;
+    bool stopping = false;
+};
+
+void blocking_pool::state::serve() {
+    std::unique_lock lock(mutex);
+    for (;;) {
+        ++idle;
+        wanted.wait(lock, [this] { return stopping || !queue.empty(); });
+        --idle;
+        if (stopping) {
+            return;
+        }
+        job next = std::move(queue.front());
+        queue.pop_front();
+        lock.unlock();
+        next.work();
+        next.work.reset();
+        next.home->post(std::move(next.done));
+        lock.lock();
+    }
+}
+
+blocking_pool::blocking_pool(std::size_t threads, std::size_t queue_max)
+    : state_(std::make_unique<state>(threads, queue_max)) {}
+
+blocking_pool::~blocking_pool() {
+    {
+        const std::lock_guard lock(state_->mutex);
+        state_->stopping = true;
+    }
+    state_->wanted.notify_all();
+    for (std::thread& t : state_->threads) {
+        t.join();
+    }
+    // Whoever waits for a job that never ran still hears of its end.
+    for (state::job& dropped : state_->queue) {
+        dropped.work.reset();
+        dropped.home->post(std::move(dropped.done));
+    }
+}
+
+bool blocking_pool::submit(reactor& home, base::unique_function<void()> work,
+                           base::unique_function<void()> done_on_home) {
+    {
+        const std::lock_guard lock(state_->mutex);
+        if (state_->stopping || state_->queue.size() >= state_->queue_max) {
+            return false;
+        }
+        state_->queue.push_back({&home, std::move(work), std::move(done_on_home)});
+        if (state_->idle < state_->queue.size() && state_->threads.size() < state_->threads_max) {
+            state_->threads.emplace_back([s = state_.get()] { s->serve(); });
+        }
+    }
+    state_->wanted.notify_one();
+    return true;
+}
+
+}  // namespace pillion::io

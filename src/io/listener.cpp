@@ -1,0 +1,118 @@
+#include "io/listener.hpp"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "base/assert.hpp"
+
+namespace pillion::io {
+
+namespace {
+
+int open_reserve() noexcept { return ::open("/dev/null", O_RDONLY | O_CLOEXEC); }
+
+}  // namespace
+
+listener::listener(reactor& on, int listen_fd, connection_sink& sink) noexcept
+    : reactor_(on), sink_(sink), listen_fd_(listen_fd) {}
+
+listener::~listener() {
+    if (reserve_fd_ >= 0) {
+        ::close(reserve_fd_);
+    }
+}
+
+void listener::start() noexcept {
+    reserve_fd_ = open_reserve();
+    arm();
+}
+
+void listener::arm() noexcept { reactor_.ops().accept(accept_, listen_fd_); }
+
+void listener::close() noexcept {
+    if (closing_) {
+        return;
+    }
+    closing_ = true;
+    if (accept_.in_flight) {
+        reactor_.ops().cancel(accept_);
+    } else {
+        // Resting (or never started): the timer brings the news from a later turn.
+        reactor_.arm_in_ms(timer_, 0);
+    }
+}
+
+void listener::on_accept(op& self, const completion& what) noexcept {
+    static_cast<accept_op&>(self).owner->handle(what.res, what.more);
+}
+
+void listener::handle(std::int32_t res, bool more) noexcept {
+    if (res >= 0) {
+        take(res);
+    } else if (res != -ECANCELED) {
+        ++failed_;
+    }
+    if (more) {
+        return;
+    }
+    if (closing_) {
+        return sink_.on_listener_closed();  // may destroy this
+    }
+    switch (res < 0 ? -res : 0) {
+        case 0:
+        case ECONNABORTED:  // the client gave up while it waited
+        case EINTR:
+        case EAGAIN:
+        case EPROTO:
+            return arm();
+        case EMFILE:
+        case ENFILE:
+            spend_reserve();
+            break;
+        default:
+            break;
+    }
+    // Out of something, or a fault that will not go away at once: do not spin on it.
+    reactor_.arm_in_ms(timer_, rest_ms);
+}
+
+void listener::take(int fd) noexcept {
+    if (closing_) {
+        reactor_.ops().close(fd);
+    } else if (!sink_.wants_connection()) {
+        ++refused_;
+        reactor_.ops().close(fd);
+    } else {
+        ++accepted_;
+        sink_.on_connection(fd);
+    }
+}
+
+// With no descriptor left, waiting clients would hang until one is free. The reserve lets the
+// first of them be turned away at once.
+void listener::spend_reserve() noexcept {
+    if (reserve_fd_ >= 0) {
+        ::close(std::exchange(reserve_fd_, -1));
+        // Only a socket that cannot block is asked; an inherited one was made non-blocking.
+        const int refused = ::accept4(listen_fd_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (refused >= 0) {
+            ++refused_;
+            ::close(refused);
+        }
+    }
+    reserve_fd_ = open_reserve();
+}
+
+void listener::on_timer(timer&, void* owner) noexcept {
+    auto& me = *static_cast<listener*>(owner);
+    if (me.closing_) {
+        return me.sink_.on_listener_closed();  // may destroy it
+    }
+    me.arm();
+}
+
+}  // namespace pillion::io
