@@ -90,7 +90,7 @@ class line {
         ::clock_gettime(CLOCK_REALTIME, &t);
         tm parts{};
         ::gmtime_r(&t.tv_sec, &parts);
-        const std::size_t bytes = std::strftime(out, sizeof out, "%Y-%m-%dT%H:%M:%S", &parts);
+        const std::size_t bytes = ::strftime(out, sizeof out, "%Y-%m-%dT%H:%M:%S", &parts);
         const int more = std::snprintf(out + bytes, sizeof out - bytes, ".%03dZ",
                                        static_cast<int>(t.tv_nsec / 1'000'000));
         return {out, bytes + static_cast<std::size_t>(more)};

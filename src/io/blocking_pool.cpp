@@ -15,7 +15,7 @@ struct blocking_pool::state {
         base::unique_function<void()> done;
     };
 
-    state(std::size_t threads, std::size_t queued) : threads_max(threads), queue_max(queued) {}
+    state(std::size_t most, std::size_t queued) : threads_max(most), queue_max(queued) {}
 
     void serve();
 
