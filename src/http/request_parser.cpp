@@ -15,6 +15,8 @@ namespace {
 
 constexpr std::size_t method_bytes_max = 32;
 constexpr std::size_t version_bytes = 8;  // "HTTP/1.1"
+// So many bytes decide about the method: an empty line and one byte more than it may have.
+constexpr std::size_t method_decided_bytes = 2 + method_bytes_max + 1;
 
 text_range make_range(std::size_t at, std::size_t end) noexcept {
     return {static_cast<std::uint16_t>(at), static_cast<std::uint16_t>(end - at)};
@@ -328,8 +330,8 @@ parse_outcome parse_request_head(char* data, std::size_t size, std::size_t scann
                                  request_head& out) noexcept {
     PILLION_ASSERT(scanned_before <= size);
     // A line ends at a control byte. Without one behind the last byte of the earlier call (which
-    // may be a CR) nothing can have been decided since.
-    if (scanned_before > 0 && size < limits::head_bytes_max) {
+    // may be a CR) nothing can have been decided since, except about the method.
+    if (scanned_before >= method_decided_bytes && size < limits::head_bytes_max) {
         const std::size_t from = scanned_before - 1;
         if (find_control(data + from, size - from) == size - from) {
             return parse_outcome::more();

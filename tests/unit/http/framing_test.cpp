@@ -49,6 +49,19 @@ TEST_P(framing, byte_by_byte) {
     EXPECT_EQ(dribble.transcript, whole.transcript);
 }
 
+// Found by fuzzing: the shortcut for slow senders let a bad method pass until its line ended.
+TEST_P(framing, every_prefix_gets_one_verdict_however_it_arrives) {
+    const framing_case& c = GetParam();
+    framing_driver dribble(c.raw.size());
+    for (std::size_t at = 0; at < std::min<std::size_t>(c.raw.size(), 600); ++at) {
+        dribble.feed(std::string_view(c.raw).substr(at, 1));
+        framing_driver whole(c.raw.size());
+        whole.feed(std::string_view(c.raw).substr(0, at + 1));
+        ASSERT_EQ(dribble.status, whole.status) << "prefix of " << at + 1;
+        ASSERT_EQ(dribble.transcript, whole.transcript) << "prefix of " << at + 1;
+    }
+}
+
 TEST_P(framing, truncated_at_every_byte_never_completes_more) {
     const framing_case& c = GetParam();
     framing_driver whole(c.raw.size());
