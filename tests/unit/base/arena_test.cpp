@@ -1,0 +1,106 @@
+#include "base/arena.hpp"
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace pillion::base {
+namespace {
+
+TEST(arena, aligns_every_allocation) {
+    chunk_pool pool;
+    arena memory(pool);
+    for (std::size_t bytes = 0; bytes < 200; ++bytes) {
+        for (std::size_t align = 1; align <= 64; align *= 2) {
+            auto* p = static_cast<char*>(memory.allocate(bytes, align));
+            ASSERT_NE(p, nullptr);
+            ASSERT_EQ(reinterpret_cast<std::uintptr_t>(p) % align, 0U);
+            std::memset(p, 0x22, bytes);
+        }
+    }
+}
+
+TEST(arena, allocations_of_all_sizes_do_not_overlap) {
+    chunk_pool pool;
+    arena memory(pool);
+    std::vector<std::pair<unsigned char*, std::size_t>> blocks;
+    for (std::size_t i = 0; i < 400; ++i) {
+        const std::size_t bytes = i % 7 == 0 ? i * 700 : i % 50;
+        auto* p = static_cast<unsigned char*>(memory.allocate(bytes));
+        std::memset(p, static_cast<int>(i & 0xFF), bytes);
+        blocks.emplace_back(p, bytes);
+    }
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+        for (std::size_t at = 0; at < blocks[i].second; ++at) {
+            ASSERT_EQ(blocks[i].first[at], i & 0xFF) << "block " << i;
+        }
+    }
+}
+
+TEST(arena, release_gives_everything_back_and_it_works_again) {
+    chunk_pool pool;
+    arena memory(pool);
+    memory.allocate(10);
+    memory.allocate(100'000);
+    EXPECT_EQ(pool.live(), 2U);
+    memory.release();
+    EXPECT_EQ(pool.live(), 0U);
+    EXPECT_NE(memory.allocate(10), nullptr);
+    EXPECT_EQ(pool.live(), 1U);
+}
+
+TEST(arena, copies_text) {
+    chunk_pool pool;
+    arena memory(pool);
+    std::string text = "kept";
+    const std::string_view copy = memory.dup(text);
+    text = "gone";
+    EXPECT_EQ(copy, "kept");
+    EXPECT_EQ(memory.dup("").size(), 0U);
+}
+
+TEST(arena, makes_objects_and_arrays) {
+    struct point {
+        int x;
+        int y;
+    };
+    chunk_pool pool;
+    arena memory(pool);
+    const point* p = memory.make<point>(1, 2);
+    EXPECT_EQ(p->x + p->y, 3);
+    auto* numbers = memory.array<std::uint64_t>(3);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(numbers) % alignof(std::uint64_t), 0U);
+}
+
+TEST(arena, a_trimmed_tail_is_used_by_the_next_allocation) {
+    chunk_pool pool;
+    arena memory(pool);
+    char* p = static_cast<char*>(memory.allocate(100, 1));
+    memory.trim(p + 10);
+    EXPECT_EQ(memory.allocate(1, 1), p + 10);
+}
+
+TEST(arena, a_large_block_leaves_the_half_full_chunk_in_use) {
+    chunk_pool pool;
+    arena memory(pool);
+    char* before = static_cast<char*>(memory.allocate(16, 16));
+    memory.allocate(1'000'000);
+    EXPECT_EQ(memory.allocate(16, 16), before + 16);
+}
+
+TEST(arena, adopted_chunks_go_back_with_it) {
+    chunk_pool pool;
+    {
+        arena memory(pool);
+        memory.adopt(pool.take(50));
+        EXPECT_EQ(pool.live(), 1U);
+    }
+    EXPECT_EQ(pool.live(), 0U);
+}
+
+}  // namespace
+}  // namespace pillion::base
