@@ -1,0 +1,134 @@
+// The server: its cap, draining, closing everything.
+#include "connection_fixture.hpp"
+
+#include <gtest/gtest.h>
+
+namespace pillion::http::testing {
+namespace {
+
+constexpr std::string_view get = "GET /a HTTP/1.1\r\nHost: x\r\n\r\n";
+
+TEST(server_drain, connection_over_the_cap_is_told_503) {
+    server_limits limits;
+    limits.connections_max = 2;
+    world all(limits);
+    wire& one = all.connect();
+    all.connect();
+    wire& three = all.connect();
+    EXPECT_EQ(all.server_.connections(), 2U);
+    EXPECT_EQ(all.handler.open, 2);
+    three.deliver(get);
+    all.turns(2);
+    auto replies = read_replies(three.sent);
+    ASSERT_EQ(replies.size(), 1U);
+    EXPECT_EQ(replies[0].status, 503);
+    EXPECT_EQ(replies[0].headers["connection"], "close");
+    EXPECT_TRUE(three.half_closed);
+    three.eof();
+    one.eof();
+    all.turns(3);
+    EXPECT_EQ(three.stream, nullptr);
+    EXPECT_EQ(all.server_.connections(), 1U);
+    wire& four = all.connect();
+    four.deliver(get);
+    EXPECT_EQ(read_replies(four.sent).at(0).status, 200);
+}
+
+TEST(server_drain, rejections_are_bounded_too) {
+    server_limits limits;
+    limits.connections_max = 0;
+    world all(limits);
+    int told = 0;
+    for (int i = 0; i < 1000; ++i) {
+        told += all.connect().closing ? 0 : 1;
+    }
+    EXPECT_EQ(told, 128);
+    EXPECT_FALSE(all.server_.idle());
+    EXPECT_EQ(all.server_.connections(), 0U);
+}
+
+TEST(server_drain, idle_connections_close_at_once_busy_ones_after_their_answer) {
+    world all;
+    all.handler.later = true;
+    wire& fresh = all.connect();
+    wire& busy = all.connect();
+    wire& in_head = all.connect();
+    wire& in_body = all.connect();
+    busy.deliver(std::string(get) + std::string(get));
+    exchange* first = std::exchange(all.handler.pending, nullptr);
+    all.handler.later = false;
+    in_head.deliver(get.substr(0, 10));
+    in_body.deliver("POST /b HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\na");
+    all.server_.drain();
+    EXPECT_TRUE(all.server_.draining());
+    all.turns(3);
+    EXPECT_TRUE(fresh.closed);
+    EXPECT_FALSE(busy.closing || in_head.closing || in_body.closing);
+    in_head.deliver(get.substr(10));
+    in_body.deliver("b");
+    test_handler::reply(*first, "late");
+    all.turns(3);
+    for (wire* w : {&busy, &in_head, &in_body}) {
+        auto replies = read_replies(w->sent);
+        ASSERT_EQ(replies.size(), 1U);
+        EXPECT_EQ(replies[0].status, 200);
+        EXPECT_EQ(replies[0].headers["connection"], "close");
+        EXPECT_TRUE(w->half_closed);
+        w->eof();
+    }
+    all.turns(3);
+    EXPECT_TRUE(all.server_.idle());
+}
+
+TEST(server_drain, answered_just_before_it_still_closes) {
+    world all;
+    all.handler.later = true;
+    wire& w = all.connect();
+    w.deliver(get);
+    all.handler.answer();  // queued without "Connection: close"…
+    all.server_.drain();   // …and the coroutine has not run yet
+    all.turns(3);
+    EXPECT_TRUE(w.closed);
+    EXPECT_EQ(read_replies(w.sent).size(), 1U);
+}
+
+TEST(server_drain, stream_is_left_to_its_owner_and_closes_at_its_end) {
+    world all;
+    all.handler.later = true;
+    wire& w = all.connect();
+    w.deliver(get);
+    all.handler.pending->begin_sse();
+    all.server_.drain();
+    all.pass_ms(100'000);
+    EXPECT_FALSE(w.closing);
+    std::exchange(all.handler.pending, nullptr)->end_sse();
+    all.turns(3);
+    EXPECT_TRUE(w.closed);
+    EXPECT_TRUE(read_replies(w.sent).at(0).complete);
+}
+
+TEST(server_drain, close_all_tells_listeners_and_leaves_nothing) {
+    for (const bool at_once : {false, true}) {
+        world all;
+        all.handler.later = true;
+        for (int i = 0; i < 4; ++i) {
+            all.connect().close_at_once = at_once;
+        }
+        wire& busy = all.connect();
+        busy.close_at_once = at_once;
+        busy.deliver(get);
+        wire& in_body = all.connect();
+        in_body.deliver("POST /b HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\na");
+        wire& lingers = all.connect();
+        lingers.deliver("bad\r\n\r\n");
+        all.turn();
+        all.server_.close_all();
+        EXPECT_EQ(all.handler.gones, 0);
+        all.turns(3);
+        EXPECT_EQ(all.handler.gones, 1);
+        EXPECT_TRUE(all.server_.idle());
+    }
+}
+
+}  // namespace
+}  // namespace pillion::http::testing
