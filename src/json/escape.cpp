@@ -2,8 +2,8 @@
 
 #include <array>
 #include <bit>
+#include <cstring>
 
-#include "base/assert.hpp"
 #include "json/swar.hpp"
 
 #if defined(__x86_64__)
@@ -15,14 +15,15 @@ namespace pillion::json {
 namespace {
 
 struct escape_text {
-    char bytes[6];
-    unsigned char size;
+    char bytes[8];  // all eight are copied, the size says how many count
+    std::size_t size;
 };
 
-constexpr std::array<escape_text, 32> control_escapes = [] {
+// For every byte that must be escaped; size 0 for the others.
+constexpr std::array<escape_text, 256> escapes = [] {
     constexpr char hex[] = "0123456789abcdef";
-    std::array<escape_text, 32> table{};
-    for (std::size_t i = 0; i < table.size(); ++i) {
+    std::array<escape_text, 256> table{};
+    for (std::size_t i = 0; i < 0x20; ++i) {
         table[i] = {{'\\', 'u', '0', '0', hex[i >> 4], hex[i & 15]}, 6};
     }
     table['\b'] = {{'\\', 'b'}, 2};
@@ -30,6 +31,8 @@ constexpr std::array<escape_text, 32> control_escapes = [] {
     table['\n'] = {{'\\', 'n'}, 2};
     table['\f'] = {{'\\', 'f'}, 2};
     table['\r'] = {{'\\', 'r'}, 2};
+    table['"'] = {{'\\', '"'}, 2};
+    table['\\'] = {{'\\', '\\'}, 2};
     return table;
 }();
 
@@ -141,16 +144,30 @@ const char* find_escape(const char* at, const char* end) noexcept {
 #endif
 }
 
-std::string_view escape_of(char c) noexcept {
-    if (c == '"') {
-        return "\\\"";
+char* write_escaped(const char* at, const char* end, char* out) noexcept {
+    while (at != end) {
+#if defined(__x86_64__)
+        if (end - at >= 16) {
+            std::memcpy(out, at, 16);
+            const std::uint32_t hits = special_16(at);
+            const int clean = hits == 0 ? 16 : std::countr_zero(hits);
+            at += clean;
+            out += clean;
+            if (hits == 0) {
+                continue;
+            }
+        }
+#endif
+        const escape_text& e = escapes[static_cast<unsigned char>(*at)];
+        if (e.size == 0) {
+            *out++ = *at++;
+            continue;
+        }
+        std::memcpy(out, e.bytes, sizeof(e.bytes));
+        out += e.size;
+        ++at;
     }
-    if (c == '\\') {
-        return "\\\\";
-    }
-    PILLION_ASSERT(static_cast<unsigned char>(c) < control_escapes.size());
-    const escape_text& e = control_escapes[static_cast<unsigned char>(c)];
-    return {e.bytes, e.size};
+    return out;
 }
 
 }  // namespace pillion::json

@@ -5,6 +5,7 @@
 // Thread-safety: any thread; the functions keep no state.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <string_view>
 
@@ -18,25 +19,24 @@ const char* find_escape(const char* at, const char* end) noexcept;
 // The same by one implementation. REQUIRES: available(v).
 const char* find_escape(const char* at, const char* end, scan_variant v) noexcept;
 
-// The escape of `c` ("\n" as the two bytes \ and n), valid for ever. REQUIRES: `c` must be escaped.
-std::string_view escape_of(char c) noexcept;
+// Room that write_escaped() needs for `size` bytes.
+constexpr std::size_t escaped_size_max(std::size_t size) noexcept { return size * 6 + 16; }
+
+// Writes [at, end), escaped, without quotes, at `out`, which has room for escaped_size_max(), and
+// returns the end of what it wrote. UTF-8 passes through unchecked. No overlap.
+char* write_escaped(const char* at, const char* end, char* out) noexcept;
+
+// Text is escaped in blocks of this size, so that the room for the worst case stays small.
+inline constexpr std::size_t escape_block = 256;
 
 // Appends `text`, escaped, without quotes, to `out` (anything with append(std::string_view)).
-// UTF-8 passes through unchecked.
 template <class Sink>
 void append_escaped(Sink& out, std::string_view text) {
-    const char* at = text.data();
-    const char* const end = at + text.size();
-    while (at != end) {
-        const char* const run = find_escape(at, end);
-        if (run != at) {
-            out.append(std::string_view(at, static_cast<std::size_t>(run - at)));
-        }
-        if (run == end) {
-            break;
-        }
-        out.append(escape_of(*run));
-        at = run + 1;
+    char room[escaped_size_max(escape_block)];
+    for (; !text.empty(); text.remove_prefix(std::min(text.size(), escape_block))) {
+        const std::string_view block = text.substr(0, escape_block);
+        const char* const end = write_escaped(block.data(), block.data() + block.size(), room);
+        out.append(std::string_view(room, static_cast<std::size_t>(end - room)));
     }
 }
 

@@ -265,16 +265,19 @@ char* parser::long_string(char* at) noexcept {
     char* const start = at;
     char* out = at;
     for (;;) {
-        const string_run found = find_string_end(at, end_);
+        // Up to the first escape nothing moves; from then on the text slides down to `out`.
+        string_run found{at, false};
+        if (out == at) {
+            found = find_string_end(at, end_);
+        } else if (at != end_ && *at != '\\') {
+            found = move_string_run(at, end_, out);
+        }
         const auto length = static_cast<std::size_t>(found.end - at);
         if (found.non_ascii) {
-            const std::size_t valid = base::utf8::valid_prefix({at, length});
+            const std::size_t valid = base::utf8::valid_prefix({out, length});
             if (valid != length) {
                 return fail(code::bad_utf8, at + valid);
             }
-        }
-        if (out != at) {
-            std::memmove(out, at, length);
         }
         out += length;
         at += length;

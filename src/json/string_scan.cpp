@@ -1,6 +1,7 @@
 #include "json/string_scan.hpp"
 
 #include <bit>
+#include <cstring>
 
 #include "json/swar.hpp"
 
@@ -74,6 +75,38 @@ string_run string_end_sse2(const char* at, const char* end) noexcept {
         non_ascii |= high != 0;
         // A block that ends with the input has no bits beyond it; the next one would start
         // there, still within the padding.
+    }
+}
+
+// Copies fewer than 16 bytes, which may overlap, and writes no byte more: what lies behind them in
+// the buffer has not been read yet.
+void move_short(char* out, const char* at, int count) noexcept {
+    if (count >= 8) {
+        const auto first = swar::load<std::uint64_t>(at);
+        const auto last = swar::load<std::uint64_t>(at + count - 8);
+        std::memcpy(out, &first, 8);
+        std::memcpy(out + count - 8, &last, 8);
+        return;
+    }
+    for (int i = 0; i < count; ++i) {
+        out[i] = at[i];
+    }
+}
+
+string_run move_run_sse2(const char* at, const char* end, char* out) noexcept {
+    bool non_ascii = false;
+    for (;; at += 16, out += 16) {
+        const __m128i v = load_16(at);
+        const std::uint32_t hits = mask_of(special_16(v)) | beyond(end - at, 16);
+        const std::uint32_t high = mask_of(v);
+        if (hits != 0) {
+            const int place = std::countr_zero(hits);
+            move_short(out, at, place);
+            return {at + place, non_ascii || (high & ((1U << place) - 1)) != 0};
+        }
+        // Overwrites only bytes before at + 16, which have been read.
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(out), v);
+        non_ascii |= high != 0;
     }
 }
 
@@ -175,6 +208,19 @@ string_run find_string_end(const char* at, const char* end, scan_variant v) noex
     return string_end_portable(at, end);
 }
 
+string_run move_string_run(const char* at, const char* end, char* out, scan_variant v) noexcept {
+#if defined(__x86_64__)
+    // Escapes are a few dozen bytes apart at most: wider vectors would not pay.
+    if (v != scan_variant::portable) {
+        return move_run_sse2(at, end, out);
+    }
+#endif
+    static_cast<void>(v);
+    const string_run run = string_end_portable(at, end);
+    std::memmove(out, at, static_cast<std::size_t>(run.end - at));
+    return run;
+}
+
 const char* find_token(const char* at, const char* end, scan_variant v) noexcept {
 #if defined(__x86_64__)
     if (v == scan_variant::avx2) {
@@ -190,6 +236,10 @@ const char* find_token(const char* at, const char* end, scan_variant v) noexcept
 
 string_run find_string_end(const char* at, const char* end) noexcept {
     return find_string_end(at, end, best());
+}
+
+string_run move_string_run(const char* at, const char* end, char* out) noexcept {
+    return move_string_run(at, end, out, best());
 }
 
 const char* find_token(const char* at, const char* end) noexcept {

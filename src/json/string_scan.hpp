@@ -32,6 +32,13 @@ string_run find_string_end(const char* at, const char* end) noexcept;
 // The same by one implementation. REQUIRES: available(v).
 string_run find_string_end(const char* at, const char* end, scan_variant v) noexcept;
 
+// find_string_end() that also moves the run down to `out`, for strings with escapes. REQUIRES:
+// `out` lies before `at` in the same buffer (or is `at`). Bytes from `out` up to the moved end
+// change, nothing else does.
+string_run move_string_run(const char* at, const char* end, char* out) noexcept;
+// The same by one implementation. REQUIRES: available(v).
+string_run move_string_run(const char* at, const char* end, char* out, scan_variant v) noexcept;
+
 // The first byte that is not a space, tab, line feed or carriage return, or `end`.
 const char* find_token(const char* at, const char* end) noexcept;
 // The same by one implementation. REQUIRES: available(v).

@@ -1,5 +1,7 @@
 #include "json/writer.hpp"
 
+#include <algorithm>
+
 #include "json/node.hpp"
 
 namespace pillion::json {
@@ -8,7 +10,12 @@ void writer::string_escaped(std::string_view text) noexcept {
     check_utf8(text);
     begin_value();
     out_.append('"');
-    append_escaped(out_, text);
+    for (; !text.empty(); text.remove_prefix(std::min(text.size(), escape_block))) {
+        const std::string_view block = text.substr(0, escape_block);
+        char* const at = out_.reserve(escaped_size_max(block.size()));
+        const char* const end = write_escaped(block.data(), block.data() + block.size(), at);
+        out_.commit(static_cast<std::size_t>(end - at));
+    }
     out_.append('"');
 }
 
@@ -22,8 +29,15 @@ void writer::string_lossy(std::string_view text) noexcept {
 }
 
 void writer::value(view v) noexcept {
-    const node* const n = v.raw();
-    switch (v.type()) {
+    if (v) {
+        any(v.raw());
+    } else {
+        null();
+    }
+}
+
+void writer::any(const node* n) noexcept {
+    switch (n->type) {
         case kind::missing:
         case kind::null:
             return null();
@@ -41,18 +55,19 @@ void writer::value(view v) noexcept {
 
 // Recursion is bounded by the depth limit of the parser.
 void writer::container(const node* n) noexcept {
+    const node* const end = next(n);
     if (n->type == kind::array) {
         begin_array();
-        for (const view element : view(n).elements()) {
-            value(element);
+        for (const node* at = n + 1; at != end; at = next(at)) {
+            any(at);
         }
         end_array();
         return;
     }
     begin_object();
-    for (const member m : view(n).members()) {
-        key(m.key);
-        value(m.value);
+    for (const node* at = n + 1; at != end; at = next(at + 1)) {
+        key(at->view_text());
+        any(at + 1);
     }
     end_object();
 }

@@ -136,6 +136,7 @@ class writer {
     static void check_utf8([[maybe_unused]] std::string_view text) noexcept {
         PILLION_DEBUG_ASSERT(base::utf8::validate(text));
     }
+    void any(const node* n) noexcept;
     void container(const node* n) noexcept;
 
     base::byte_buffer& out_;

@@ -64,6 +64,18 @@ void check(std::string_view text, std::size_t align, char filler) {
         ASSERT_EQ(find_escape(bare.get(), bare.get() + text.size(), v) - bare.get(), stop - b.at);
     }
     ASSERT_EQ(find_string_end(b.at, b.end).end, stop);
+    for (const auto v : variants()) {
+        for (const std::size_t gap : {0U, 1U, 3U, 17U}) {
+            const block m(std::string(gap, 'g') + std::string(text), align, filler);
+            const std::string behind(m.at + (stop - b.at), m.end);
+            const string_run run = move_string_run(m.at + gap, m.end, m.at, v);
+            ASSERT_EQ(run.end - m.at - static_cast<std::ptrdiff_t>(gap), stop - b.at);
+            ASSERT_EQ(run.non_ascii, high);
+            ASSERT_EQ(std::string_view(m.at, static_cast<std::size_t>(stop - b.at)),
+                      std::string_view(b.at, static_cast<std::size_t>(stop - b.at)));
+            ASSERT_EQ(std::string_view(m.at + (stop - b.at), m.end), behind);
+        }
+    }
     ASSERT_EQ(find_token(b.at, b.end), token);
     ASSERT_EQ(skip_whitespace(b.at, b.end), token);
     ASSERT_EQ(find_escape(bare.get(), bare.get() + text.size()) - bare.get(), stop - b.at);
