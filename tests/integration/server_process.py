@@ -47,14 +47,14 @@ def uring_refusal():
 class Server:
     """A server over HTTP, running from construction to stop()."""
 
-    def __init__(self, program, *arguments, command="serve", pass_fds=(), env=None, wait=True):
+    def __init__(self, program, *arguments, command="serve", wait=True, env=None, **more):
         self.arguments = [program, *([command] if command else []), *map(str, arguments)]
         self.log = []
         self._ready = threading.Condition()
         self.urls = []
         self.process = subprocess.Popen(
             self.arguments, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, pass_fds=pass_fds, env={**os.environ, **(env or {})})
+            stderr=subprocess.PIPE, env={**os.environ, **(env or {})}, **more)
         self._readers = [
             threading.Thread(target=self._read_log, daemon=True),
             threading.Thread(target=self._read_output, daemon=True),
@@ -150,6 +150,12 @@ class Server:
         left = dict(re.findall(r"\b(frames|ops|buffers|chunks)=(\d+)", lines[0]))
         assert set(left) == {"frames", "ops", "buffers", "chunks"}, lines[0]
         assert all(count == "0" for count in left.values()), lines[0]
+
+
+def run_program(*arguments, **more):
+    """Runs a program that is expected to end by itself."""
+    return subprocess.run([str(argument) for argument in arguments], stdin=subprocess.DEVNULL,
+                          capture_output=True, timeout=START_S, check=False, **more)
 
 
 def wait_until(condition, seconds=10, what="condition"):

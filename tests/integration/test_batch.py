@@ -2,6 +2,7 @@
 
 import pytest
 
+from http_client import EventStream
 from mcp_client import CLIENT_INFO, compact
 
 pytestmark = pytest.mark.asan
@@ -28,7 +29,6 @@ def send_bytes(client, body):
     connection.send_request("POST", "/mcp", client.headers(), body)
     response = connection.read_head()
     if response.media_type == "text/event-stream":
-        from http_client import EventStream
         found = []
         for message in client.messages(EventStream(connection, response)):
             found += message if isinstance(message, list) else [message]

@@ -1,5 +1,7 @@
 """The handshake of the legacy revisions and what server and client know of each other after it."""
 
+import json
+
 import pytest
 
 from mcp_client import CLIENT_INFO, RpcError
@@ -115,7 +117,6 @@ def test_capabilities_are_those_of_the_revision(make_client, legacy_rev):
 
 
 def test_handlers_know_the_client(make_client, legacy_rev):
-    import json
     client = make_client(legacy_rev, capabilities={"sampling": {}}).open()
     known = json.loads(client.tool_text("test_whoami"))
     assert known["protocolVersion"] == VERSIONS[legacy_rev]

@@ -5,7 +5,7 @@ import select
 import pytest
 
 from http_client import EventStream, HttpError
-from mcp_client import RpcError
+from mcp_client import RpcError, compact
 from server_process import wait_until
 from wire_schema import SUBSCRIPTION_ID
 
@@ -66,7 +66,6 @@ def test_the_subscription_id_keeps_its_type(modern, identifier):
     message = modern.compose("subscriptions/listen", {"notifications": ALL_KINDS},
                              identifier=identifier)
     connection = modern.connect()
-    from mcp_client import compact
     connection.send_request("POST", "/mcp", modern.headers(message), compact(message))
     stream = EventStream(connection, connection.read_head())
     found = modern.next_message(stream)["params"]["_meta"][SUBSCRIPTION_ID]
@@ -107,7 +106,6 @@ def test_a_malformed_listen_is_refused(modern, notifications):
 def test_no_logs_and_no_progress_on_listen_streams(modern):
     meta = {"progressToken": 1, "io.modelcontextprotocol/logLevel": "debug"}
     message = modern.compose("subscriptions/listen", {"notifications": ALL_KINDS}, meta=meta)
-    from mcp_client import compact
     connection = modern.connect()
     connection.send_request("POST", "/mcp", modern.headers(message), compact(message))
     stream = EventStream(connection, connection.read_head())

@@ -2,12 +2,13 @@
 
 import pytest
 
+from server_process import Server, fixture_bin
+
 LISTS = {"tools/list": "tools", "prompts/list": "prompts", "resources/list": "resources"}
 
 
 @pytest.fixture(scope="module")
 def paged(io):
-    from server_process import Server, fixture_bin
     running = Server(fixture_bin(), "--io", io, "--port", 0, "--threads", 2, "--page-size", 3,
                      "--tools", 50)
     yield running

@@ -1,0 +1,112 @@
+"""Who may talk to the server from a browser: Origin, Host, and CORS."""
+
+import pytest
+
+from http_client import Connection
+from mcp_client import ACCEPT_BOTH, JSON_TYPE, compact, modern_params
+from wire_schema import JUDGE, VERSIONS
+
+pytestmark = pytest.mark.asan
+
+DISCOVER = compact({"jsonrpc": "2.0", "id": 1, "method": "server/discover",
+                    "params": modern_params({})})
+HEADERS = [JSON_TYPE, ACCEPT_BOTH, ("MCP-Protocol-Version", VERSIONS["E"]),
+           ("Mcp-Method", "server/discover")]
+
+
+def discover(connection, *extra):
+    return connection.request("POST", "/mcp", [*HEADERS, *extra], DISCOVER)
+
+
+def refused(response):
+    assert response.status == 403, response
+    JUDGE.error("E", response.json())
+    assert "id" not in response.json()
+
+
+def test_no_origin_is_fine(connect):
+    assert discover(connect()).status == 200
+
+
+@pytest.mark.parametrize("origin", ["http://localhost:{port}", "http://127.0.0.1:{port}",
+                                    "http://[::1]:{port}", "HTTP://LOCALHOST:{port}",
+                                    "http://localhost:3000", "https://localhost"])
+def test_local_origins_are_welcome(server, connect, origin):
+    assert discover(connect(), ("Origin", origin.format(port=server.port))).status == 200
+
+
+@pytest.mark.parametrize("origin", [
+    "http://evil.example.com", "https://evil.example.com:8080", "null", "file://", "localhost",
+    "http://localhost.evil.example.com", "http://127.0.0.1.evil.example.com",
+    "http://evil.example.com#localhost", "http://localhost@evil.example.com", "http://", "*",
+    "http://127.0.0.2.nip.io", "http://localhost http://evil.example.com"])
+def test_other_origins_are_refused(connect, origin):
+    refused(discover(connect(), ("Origin", origin)))
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE", "OPTIONS", "POST"])
+def test_origins_are_checked_on_every_method(connect, method):
+    response = connect().request(method, "/mcp", [
+        ("Origin", "http://evil.example.com"), ("Accept", "text/event-stream")])
+    assert response.status == 403
+
+
+def test_two_origins_are_refused(server, connect):
+    good = f"http://localhost:{server.port}"
+    response = discover(connect(), ("Origin", good), ("Origin", "http://evil.example.com"))
+    assert response.status in (400, 403)
+
+
+@pytest.mark.parametrize("host", ["localhost", "localhost:1", "127.0.0.1", "[::1]:8080",
+                                  "LOCALHOST", "127.0.0.1:65535"])
+def test_local_hosts_are_welcome(connect, host):
+    assert discover(connect(), ("Host", host)).status == 200
+
+
+@pytest.mark.parametrize("host", ["evil.example.com", "evil.example.com:80", "127.0.0.1.nip.io",
+                                  "localhost.evil.example.com", "192.168.0.1", "[::2]"])
+def test_other_hosts_are_refused_on_loopback(connect, host):
+    refused(discover(connect(), ("Host", host)))
+
+
+def test_a_forged_pair_is_refused(connect):
+    refused(discover(connect(), ("Host", "evil.example.com"),
+                     ("Origin", "http://evil.example.com")))
+
+
+def test_a_refused_origin_is_not_echoed(connect):
+    response = discover(connect(), ("Origin", "http://evil.example.com"))
+    assert response["Access-Control-Allow-Origin"] is None
+
+
+def test_a_welcome_origin_is_echoed(server, connect):
+    origin = f"http://localhost:{server.port}"
+    response = discover(connect(), ("Origin", origin))
+    assert response["Access-Control-Allow-Origin"] == origin
+    assert "origin" in response["Vary"].lower()
+    exposed = response["Access-Control-Expose-Headers"].lower()
+    assert "mcp-session-id" in exposed and "x-request-id" in exposed
+
+
+def test_preflight(server, connect):
+    origin = f"http://localhost:{server.port}"
+    response = connect().request("OPTIONS", "/mcp", [
+        ("Origin", origin), ("Access-Control-Request-Method", "POST"),
+        ("Access-Control-Request-Headers", "content-type, mcp-param-region")])
+    assert response.status == 204
+    assert response["Access-Control-Allow-Origin"] == origin
+    methods = response["Access-Control-Allow-Methods"]
+    assert all(method in methods for method in ("POST", "GET", "DELETE"))
+    allowed = response["Access-Control-Allow-Headers"].lower()
+    for name in ("content-type", "mcp-session-id", "mcp-protocol-version", "mcp-method",
+                 "mcp-name", "last-event-id", "authorization", "x-request-id"):
+        assert name in allowed
+
+
+def test_listed_origins_are_welcome(start):
+    running = start("--allowed-origins", "https://app.example.com,http://other.example.com:81")
+    for origin, status in (("https://app.example.com", 200), ("https://APP.example.com:443", 200),
+                           ("http://other.example.com:81", 200), ("http://app.example.com", 403),
+                           ("http://other.example.com", 403), ("https://example.com", 403)):
+        with Connection(running.address) as connection:
+            assert discover(connection, ("Origin", origin)).status == status
