@@ -19,7 +19,7 @@ namespace pillion::http {
 
 // Reserve this as the head gap of a reply's byte_buffer: usual heads fit, larger ones cost a copy
 // of the body.
-inline constexpr std::size_t head_gap_bytes = 320;
+inline constexpr std::size_t head_gap_bytes = 512;
 
 // The interim reply to `Expect: 100-continue` (RFC 9110 §15.2.1).
 inline constexpr std::string_view continue_100 = "HTTP/1.1 100 Continue\r\n\r\n";
@@ -48,8 +48,8 @@ struct response_spec {
 // Completes the reply in `out`, whose whole content is the body (it may be empty), by writing the
 // head in front of it. Without a body it says Content-Length: 0 and no Content-Type; 1xx, 204 and
 // 304 get neither length nor body (RFC 9110 §8.6).
-// REQUIRES: `out` was made with head_gap_bytes and nothing has been prepended to it; `extra` holds
-// no field that the writer itself writes.
+// REQUIRES: `out` has a head gap of head_gap_bytes or more and nothing has been prepended to it;
+// `extra` holds no field that the writer itself writes.
 void write_head(base::byte_buffer& out, const response_spec& spec) noexcept;
 
 // Appends the head of an event stream: text/event-stream, not to be stored or buffered by
