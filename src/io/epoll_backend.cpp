@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -63,6 +64,7 @@ class epoll_backend final : public backend {
     void connect(op& target, int fd, const void* address, std::size_t bytes) noexcept override;
     void cancel(op& target) noexcept override;
     void shutdown(int fd, int how) noexcept override;
+    std::size_t unread_bytes(int fd) noexcept override;
     void close(int fd) noexcept override;
     void turn(std::int64_t wait_ns, std::vector<completion>& out) noexcept override;
     void give_back(std::uint32_t buffer_id) noexcept override { buffers_.give(buffer_id); }
@@ -81,6 +83,7 @@ class epoll_backend final : public backend {
     fd_record& record_of(int fd);
     fd_record& begin(op& target, op_kind kind, int fd) noexcept;
     bool watch(fd_record& r, int fd, op*& slot) noexcept;
+    void forget(fd_record& r, int fd) noexcept;
     void try_later(fd_record& r, int fd) noexcept;
     void finish(op*& slot, std::int32_t res) noexcept;
 
@@ -182,6 +185,7 @@ bool epoll_backend::watch(fd_record& r, int fd, op*& slot) noexcept {
     }
     epoll_event event{};
     event.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
+    r.generation = r.generation == wake_generation ? 0 : r.generation;
     event.data.u64 = (std::uint64_t{r.generation} << 32) | static_cast<std::uint32_t>(fd);
     ++system_calls_;
     if (::epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, fd, &event) == 0) {
@@ -195,6 +199,16 @@ bool epoll_backend::watch(fd_record& r, int fd, op*& slot) noexcept {
     // Regular files and the like cannot be waited for and never block for long.
     r.plain = true;
     return true;
+}
+
+// The end of an accept: whoever owns the listening socket closes it without telling us.
+void epoll_backend::forget(fd_record& r, int fd) noexcept {
+    if (r.registered) {
+        ++system_calls_;
+        ::epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, fd, nullptr);
+        r.registered = false;
+    }
+    ++r.generation;
 }
 
 void epoll_backend::try_later(fd_record& r, int fd) noexcept {
@@ -298,6 +312,9 @@ void epoll_backend::cancel(op& target) noexcept {
     fd_record& r = record_of(target.fd);
     // Neither slot: its final completion is on its way, the cancellation came too late.
     if (r.in == &target) {
+        if (static_cast<op_kind>(target.kind) == op_kind::accept) {
+            forget(r, target.fd);
+        }
         finish(r.in, -ECANCELED);
     } else if (r.out == &target) {
         finish(r.out, -ECANCELED);
@@ -309,6 +326,12 @@ void epoll_backend::shutdown(int fd, int how) noexcept {
     ::shutdown(fd, how);
 }
 
+std::size_t epoll_backend::unread_bytes(int fd) noexcept {
+    ++system_calls_;
+    int bytes = 0;
+    return ::ioctl(fd, FIONREAD, &bytes) == 0 ? static_cast<std::size_t>(bytes) : 0;
+}
+
 void epoll_backend::close(int fd) noexcept {
     fd_record& r = record_of(fd);
     PILLION_ASSERT(r.in == nullptr && r.out == nullptr);
@@ -317,9 +340,9 @@ void epoll_backend::close(int fd) noexcept {
         ::epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, fd, nullptr);
     }
     const bool queued = r.queued;
-    const std::uint32_t next = r.generation + 1 == wake_generation ? 0 : r.generation + 1;
+    const std::uint32_t generation = r.generation;
     r = fd_record{};
-    r.generation = next;
+    r.generation = generation + 1;
     r.queued = queued;
     ++system_calls_;
     ::close(fd);
@@ -425,10 +448,12 @@ void epoll_backend::try_accept(fd_record& r, int fd) noexcept {
             return;
         }
         if (got < 0) {
-            if (errno != EINTR) {
-                return finish(r.in, -errno);
+            if (errno == EINTR) {
+                continue;
             }
-            continue;
+            const int why = errno;
+            forget(r, fd);
+            return finish(r.in, -why);
         }
         completion what;
         what.target = r.in;

@@ -1,7 +1,6 @@
 #include "io/tcp_stream.hpp"
 
 #include <poll.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -143,9 +142,11 @@ void tcp_stream::receive_ended(std::int32_t res) noexcept {
     }
     // The peer finished while reading was paused. With unread bytes in front the end is not
     // reported yet: resuming will meet both, in order.
-    int unread = 0;
-    if (!paused_ || held_ != nullptr || ::ioctl(fd_, FIONREAD, &unread) != 0 || unread > 0) {
-        return paused_ ? void() : arm_receive();
+    if (!paused_) {
+        return arm_receive();
+    }
+    if (held_ != nullptr || reactor_.ops().unread_bytes(fd_) > 0) {
+        return;
     }
     eof_ = true;
     if (phase_ == phase::open && !eof_told_) {

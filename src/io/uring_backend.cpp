@@ -3,6 +3,7 @@
 #include <liburing.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -34,6 +35,7 @@ constexpr std::uint64_t tag_last = 1;
 // op::state[0].
 constexpr std::uint64_t flag_cancelled = 1;  // cancel() was called: a re-arm must not undo it
 constexpr std::uint64_t flag_polling = 2;    // waiting for readiness before trying again
+constexpr std::uint64_t flag_single = 4;     // no multishot for this op
 
 std::uint64_t to_number(const void* p) noexcept {
     return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(p));
@@ -63,6 +65,7 @@ class uring_backend final : public backend {
     void connect(op& target, int fd, const void* address, std::size_t bytes) noexcept override;
     void cancel(op& target) noexcept override;
     void shutdown(int fd, int how) noexcept override;
+    std::size_t unread_bytes(int fd) noexcept override;
     void close(int fd) noexcept override;
     void turn(std::int64_t wait_ns, std::vector<completion>& out) noexcept override;
     void give_back(std::uint32_t buffer_id) noexcept override;
@@ -222,9 +225,9 @@ void uring_backend::prepare(op& target, bool first) noexcept {
             sqe.flags = abi::sqe_buffer_select;
             // A fresh connection is usually silent yet: do not try before it is readable.
             const std::uint16_t how = first ? abi::recv_poll_first : std::uint16_t{0};
-            sqe.ioprio = multishot_recv_
-                             ? static_cast<std::uint16_t>(how | abi::recv_multishot)
-                             : how;
+            const bool multishot = multishot_recv_ && (target.state[0] & flag_single) == 0;
+            sqe.ioprio =
+                multishot ? static_cast<std::uint16_t>(how | abi::recv_multishot) : how;
             return;
         }
         case op_kind::hangup: {
@@ -279,6 +282,14 @@ void uring_backend::accept(op& target, int listen_fd) noexcept {
 
 void uring_backend::receive(op& target, int fd) noexcept {
     begin(target, op_kind::receive, fd);
+    // A multishot receive on a unix socket misses the end of stream on kernels from 6.17 on when
+    // it comes together with data (liburing issue 1549).
+    int domain = 0;
+    socklen_t bytes = sizeof domain;
+    ++system_calls_;
+    if (::getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &bytes) == 0 && domain == AF_UNIX) {
+        target.state[0] = flag_single;
+    }
     prepare(target, true);
 }
 
@@ -329,6 +340,12 @@ void uring_backend::cancel(op& target) noexcept {
 void uring_backend::shutdown(int fd, int how) noexcept {
     ++system_calls_;
     ::shutdown(fd, how);
+}
+
+std::size_t uring_backend::unread_bytes(int fd) noexcept {
+    ++system_calls_;
+    int bytes = 0;
+    return ::ioctl(fd, FIONREAD, &bytes) == 0 ? static_cast<std::size_t>(bytes) : 0;
 }
 
 void uring_backend::close(int fd) noexcept {

@@ -114,6 +114,7 @@ class sim_backend final : public io::backend {
     void connect(io::op& target, int fd, const void* address, std::size_t bytes) noexcept override;
     void cancel(io::op& target) noexcept override;
     void shutdown(int fd, int how) noexcept override;
+    std::size_t unread_bytes(int fd) noexcept override { return at_fd(fd).inbound.size(); }
     void close(int fd) noexcept override;
     void turn(std::int64_t wait_ns, std::vector<io::completion>& out) noexcept override;
     void give_back(std::uint32_t buffer_id) noexcept override;
