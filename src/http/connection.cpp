@@ -176,8 +176,8 @@ connection::step connection::head_incomplete() noexcept {
     // The head has its time from its first byte on, however many packets it comes in.
     const timing wanted = begun ? timing::head : timing::idle;
     if (timing_ != wanted) {
-        set_deadline(wanted, begun ? server_.limits().head_timeout_ms
-                                   : server_.limits().idle_timeout_ms);
+        set_deadline(wanted,
+                     begun ? server_.limits().head_timeout_ms : server_.limits().idle_timeout_ms);
     }
     return step::wait;
 }
@@ -230,8 +230,8 @@ void connection::begin_close() noexcept {
 }
 
 bool connection::discarding() const noexcept {
-    return phase_ == phase::discard && !closed_ && !eof_ && !timed_out_ &&
-           ending_ != ending::cut && discarded_ <= limits::linger_bytes_max;
+    return phase_ == phase::discard && !closed_ && !eof_ && !timed_out_ && ending_ != ending::cut &&
+           discarded_ <= limits::linger_bytes_max;
 }
 
 void connection::close_stream() noexcept {

@@ -165,13 +165,13 @@ class connection final : public io::stream_reader, public base::list_hook<> {
     bool paused_ = false;
     bool timed_out_ = false;
     // About the current request.
-    bool open_ = false;       // the handler owes an answer
-    bool streaming_ = false;  // begin_sse() was called…
-    bool chunked_out_ = false;    // …and the stream is framed in chunks
+    bool open_ = false;         // the handler owes an answer
+    bool streaming_ = false;    // begin_sse() was called…
+    bool chunked_out_ = false;  // …and the stream is framed in chunks
     bool eof_told_ = false;
-    bool close_ = false;         // the connection ends with this answer…
+    bool close_ = false;          // the connection ends with this answer…
     bool client_closes_ = false;  // …because the client asked for it
-    bool head_only_ = false;     // HEAD
+    bool head_only_ = false;      // HEAD
     std::uint8_t minor_version_ = 1;
     std::uint8_t request_id_bytes_ = 0;
     char request_id_[limits::request_id_bytes_max];

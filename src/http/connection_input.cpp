@@ -58,8 +58,8 @@ void connection_input::append(const char* data, std::size_t bytes) noexcept {
     const std::size_t want = unread + bytes + limits::padding;
     if (spill_ == nullptr || want > spill_->capacity) {
         // Growing to the next size class of the pool keeps the copies of a long head few.
-        const std::size_t room = spill_ == nullptr ? want : std::max<std::size_t>(
-                                                                want, spill_->capacity + 64UL);
+        const std::size_t room =
+            spill_ == nullptr ? want : std::max<std::size_t>(want, spill_->capacity + 64UL);
         base::chunk* bigger = pool_->take(room);
         if (unread > 0) {
             std::memcpy(bigger->data(), spill_->data() + spill_->begin, unread);

@@ -24,7 +24,8 @@ class connection_input {
     // The unread bytes; limits::padding readable bytes follow them. Never null.
     char* data() noexcept { return window_; }
     std::size_t size() const noexcept { return window_bytes_; }
-    // Marks the first `bytes` as read. Their memory stays as it is until settle(), lend() or keep().
+    // Marks the first `bytes` as read. Their memory stays as it is until settle(), lend() or
+    // keep().
     void consume(std::size_t bytes) noexcept;
 
     // Adds received bytes that are good until settle(). REQUIRES: settled.

@@ -1,8 +1,8 @@
 // Refusals: by the parser, by admission, by size; what happens to the connection afterwards; and
 // the expectation 100-continue.
-#include "connection_fixture.hpp"
-
 #include <gtest/gtest.h>
+
+#include "connection_fixture.hpp"
 
 namespace pillion::http::testing {
 namespace {
@@ -62,7 +62,8 @@ TEST(connection_refuse, refusal_without_body_or_with_the_body_there_keeps_the_co
 }
 
 TEST(connection_refuse, refusal_with_a_body_to_come_lingers_until_the_peer_ends) {
-    for (const std::string_view framing : {"Content-Length: 300000", "Transfer-Encoding: chunked"}) {
+    for (const std::string_view framing :
+         {"Content-Length: 300000", "Transfer-Encoding: chunked"}) {
         world all;
         wire& w = all.connect();
         w.deliver("POST /404 HTTP/1.1\r\nHost: x\r\n" + std::string(framing) + "\r\n\r\n");
@@ -162,8 +163,10 @@ TEST(connection_refuse, expectation_is_skipped_when_the_body_or_part_of_it_is_th
     for (const std::string_view part : {"abc", "a"}) {
         world all;
         wire& w = all.connect();
-        w.deliver("POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n"
-                  "Expect: 100-continue\r\n\r\n" + std::string(part));
+        w.deliver(
+            "POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n"
+            "Expect: 100-continue\r\n\r\n" +
+            std::string(part));
         w.deliver(std::string("abc").substr(part.size()));
         const auto replies = read_replies(w.sent);
         ASSERT_EQ(replies.size(), 1U);
@@ -210,7 +213,8 @@ TEST(connection_refuse, expectation_in_http_1_0_or_without_a_body_is_ignored) {
     bare.deliver("POST /a HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n\r\n");
     EXPECT_EQ(first_status(bare), 200);
     wire& zero = all.connect();
-    zero.deliver("POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\nExpect: 100-continue\r\n\r\n");
+    zero.deliver(
+        "POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\nExpect: 100-continue\r\n\r\n");
     EXPECT_EQ(first_status(zero), 200);
 }
 

@@ -1,8 +1,8 @@
 // The same bytes in every partition: the answers must not depend on packets. Pipelining, handlers
 // that answer later, and an end at every byte.
-#include "connection_fixture.hpp"
-
 #include <gtest/gtest.h>
+
+#include "connection_fixture.hpp"
 
 namespace pillion::http::testing {
 namespace {
@@ -195,8 +195,9 @@ TEST(connection_split, large_bodies_arrive_whole) {
     for (std::size_t i = 0; i < body.size(); ++i) {
         body[i] = static_cast<char>('a' + i % 23);
     }
-    const std::string sized = "POST /s HTTP/1.1\r\nHost: x\r\nContent-Length: " +
-                              std::to_string(body.size()) + "\r\n\r\n" + body;
+    const std::string sized =
+        "POST /s HTTP/1.1\r\nHost: x\r\nContent-Length: " + std::to_string(body.size()) +
+        "\r\n\r\n" + body;
     std::string chunked = "POST /c HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
     for (std::size_t at = 0; at < body.size(); at += 7000) {
         chunked += "1b58\r\n" + body.substr(at, 7000) + "\r\n";

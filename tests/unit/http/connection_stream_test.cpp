@@ -1,7 +1,7 @@
 // Event streams: framing in both HTTP versions, keep-alive comments, back-pressure, the end.
-#include "connection_fixture.hpp"
-
 #include <gtest/gtest.h>
+
+#include "connection_fixture.hpp"
 
 namespace pillion::http::testing {
 namespace {

@@ -1,7 +1,7 @@
 // Timeouts, in virtual time: slow heads, slow bodies, idleness, peers that do not read.
-#include "connection_fixture.hpp"
-
 #include <gtest/gtest.h>
+
+#include "connection_fixture.hpp"
 
 namespace pillion::http::testing {
 namespace {

@@ -1,7 +1,7 @@
 // The server: its cap, draining, closing everything.
-#include "connection_fixture.hpp"
-
 #include <gtest/gtest.h>
+
+#include "connection_fixture.hpp"
 
 namespace pillion::http::testing {
 namespace {
