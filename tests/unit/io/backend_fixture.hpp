@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -65,7 +66,10 @@ struct recorder : op {
 
 class backend_test : public ::testing::TestWithParam<const char*> {
  protected:
-    void SetUp() override { open_loop(64); }
+    void SetUp() override {
+        ::signal(SIGPIPE, SIG_IGN);
+        open_loop(64);
+    }
     void open_loop(std::size_t buffers) {
         loop.reset();
         std::string why;
