@@ -159,7 +159,7 @@ class context {
 
     // Reads part of a regular file off the loop: at most `bytes_max` from `offset`; the bytes live
     // as long as the context. Errors: not_found, denied, too_large, io, cancelled.
-    task<result<std::string_view>> read_file(std::string_view path, std::uint64_t offset = 0,
+    task<pillion::result<std::string_view>> read_file(std::string_view path, std::uint64_t offset = 0,
                                              std::size_t bytes_max = 1024 * 1024);
 
     // The server, for its notify functions.

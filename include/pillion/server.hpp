@@ -173,7 +173,7 @@ class resource_builder {
 
 class server {
  public:
-    server(std::string name, std::string version);
+    server(std::string name, std::string own_version);
     ~server();
     server(const server&) = delete;
     server& operator=(const server&) = delete;

@@ -54,9 +54,13 @@ class arena {
         return {to, text.size()};
     }
 
-    // Shrinks the last allocation: gives back the bytes from `from` to the bump cursor.
-    // REQUIRES: `from` lies inside the last allocation.
-    void trim(void* from) noexcept { cursor_ = static_cast<char*>(from); }
+    // Gives back the tail [from, end) of the last allocation, whose end is `end`. A large block
+    // that got a chunk of its own keeps its tail.
+    void trim(void* from, const void* end) noexcept {
+        if (cursor_ == end) {
+            cursor_ = static_cast<char*>(from);
+        }
+    }
 
     // Keeps `c` until the arena is released (takes ownership).
     void adopt(chunk* c) noexcept {

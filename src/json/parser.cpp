@@ -123,10 +123,8 @@ bool parser::grow() noexcept {
 }
 
 void parser::give_back() noexcept {
-    // A large block may lie in a chunk of its own, away from the arena's cursor; only the block at
-    // the cursor can be shortened.
-    if (nodes_ != nullptr && memory_.allocate(0, 1) == nodes_ + capacity_) {
-        memory_.trim(nodes_ + count_);
+    if (nodes_ != nullptr) {
+        memory_.trim(nodes_ + count_, nodes_ + capacity_);
     }
 }
 

@@ -80,8 +80,19 @@ TEST(arena, a_trimmed_tail_is_used_by_the_next_allocation) {
     chunk_pool pool;
     arena memory(pool);
     char* p = static_cast<char*>(memory.allocate(100, 1));
-    memory.trim(p + 10);
+    memory.trim(p + 10, p + 100);
     EXPECT_EQ(memory.allocate(1, 1), p + 10);
+}
+
+// Trimming a block with a chunk of its own moved the cursor into it while the limit stayed behind
+// in another chunk: the next block reached past its end.
+TEST(arena, trimming_a_block_away_from_the_cursor_changes_nothing) {
+    chunk_pool pool;
+    arena memory(pool);
+    char* before = static_cast<char*>(memory.allocate(16, 1));
+    char* large = static_cast<char*>(memory.allocate(1'000'000, 1));
+    memory.trim(large + 10, large + 1'000'000);
+    EXPECT_EQ(memory.allocate(16, 1), before + 16);
 }
 
 TEST(arena, a_large_block_leaves_the_half_full_chunk_in_use) {

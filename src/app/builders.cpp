@@ -1,0 +1,178 @@
+// The builders of include/pillion/server.hpp: they fill definitions.
+#include <pillion/server.hpp>
+
+#include "mcp/definitions.hpp"
+
+namespace pillion {
+
+tool_builder& tool_builder::title(std::string text) {
+    definition_->title = std::move(text);
+    return *this;
+}
+
+tool_builder& tool_builder::about(std::string text) {
+    definition_->description = std::move(text);
+    return *this;
+}
+
+tool_builder& tool_builder::input(const schema& shape) {
+    definition_->input_json = shape.json();
+    return *this;
+}
+
+tool_builder& tool_builder::output(const schema& shape) {
+    definition_->output_json = shape.json();
+    return *this;
+}
+
+tool_builder& tool_builder::timeout(std::chrono::milliseconds limit) {
+    definition_->timeout = limit;
+    return *this;
+}
+
+tool_builder& tool_builder::read_only() {
+    definition_->read_only = true;
+    return *this;
+}
+
+tool_builder& tool_builder::destructive(bool yes) {
+    definition_->destructive = yes;
+    return *this;
+}
+
+tool_builder& tool_builder::idempotent(bool yes) {
+    definition_->idempotent = yes;
+    return *this;
+}
+
+tool_builder& tool_builder::open_world(bool yes) {
+    definition_->open_world = yes;
+    return *this;
+}
+
+tool_builder& tool_builder::add_icon(icon what) {
+    definition_->icons.push_back(std::move(what));
+    return *this;
+}
+
+tool_builder& tool_builder::meta(std::string key, std::string json) {
+    definition_->meta.emplace_back(std::move(key), std::move(json));
+    return *this;
+}
+
+void tool_builder::finish(detail::tool_handler handler) {
+    definition_->handler = std::move(handler);
+}
+
+prompt_builder& prompt_builder::title(std::string text) {
+    definition_->title = std::move(text);
+    return *this;
+}
+
+prompt_builder& prompt_builder::about(std::string text) {
+    definition_->description = std::move(text);
+    return *this;
+}
+
+prompt_builder& prompt_builder::argument(std::string name, std::string description,
+                                         bool required) {
+    detail::prompt_argument a;
+    a.name = std::move(name);
+    a.description = std::move(description);
+    a.required = required;
+    definition_->arguments.push_back(std::move(a));
+    return *this;
+}
+
+prompt_builder& prompt_builder::complete(completion_handler handler) {
+    if (!definition_->arguments.empty()) {
+        definition_->arguments.back().complete = std::move(handler);
+    }
+    return *this;
+}
+
+prompt_builder& prompt_builder::add_icon(icon what) {
+    definition_->icons.push_back(std::move(what));
+    return *this;
+}
+
+prompt_builder& prompt_builder::meta(std::string key, std::string json) {
+    definition_->meta.emplace_back(std::move(key), std::move(json));
+    return *this;
+}
+
+void prompt_builder::run(prompt_handler handler) { definition_->handler = std::move(handler); }
+
+resource_builder& resource_builder::name(std::string text) {
+    definition_->name = std::move(text);
+    return *this;
+}
+
+resource_builder& resource_builder::title(std::string text) {
+    definition_->title = std::move(text);
+    return *this;
+}
+
+resource_builder& resource_builder::about(std::string text) {
+    definition_->description = std::move(text);
+    return *this;
+}
+
+resource_builder& resource_builder::mime_type(std::string text) {
+    definition_->mime_type = std::move(text);
+    return *this;
+}
+
+resource_builder& resource_builder::size(std::int64_t bytes) {
+    definition_->size = bytes;
+    return *this;
+}
+
+resource_builder& resource_builder::annotate(const content_annotations& what) {
+    definition_->annotations = what;
+    definition_->last_modified = std::string(what.last_modified);
+    return *this;
+}
+
+resource_builder& resource_builder::add_icon(icon what) {
+    definition_->icons.push_back(std::move(what));
+    return *this;
+}
+
+resource_builder& resource_builder::meta(std::string key, std::string json) {
+    definition_->meta.emplace_back(std::move(key), std::move(json));
+    return *this;
+}
+
+resource_builder& resource_builder::complete(std::string variable, completion_handler handler) {
+    definition_->complete[std::move(variable)] = std::move(handler);
+    return *this;
+}
+
+namespace {
+
+// A coroutine of its own: parameters live in its frame, the text in the definition.
+task<resource_result> constant_text(context& ctx, const detail::resource_definition& d,
+                                    const std::string& content) {
+    co_return ctx.contents().text(d.uri, d.mime_type, content);
+}
+
+}  // namespace
+
+void resource_builder::text(std::string content) {
+    if (definition_->size < 0) {
+        definition_->size = static_cast<std::int64_t>(content.size());
+    }
+    if (definition_->mime_type.empty()) {
+        definition_->mime_type = "text/plain";
+    }
+    // The handler is kept in the definition, which outlives every request.
+    definition_->handler = [d = definition_, text = std::move(content)](
+                               context& ctx, std::string_view) { return constant_text(ctx, *d, text); };
+}
+
+void resource_builder::run(resource_handler handler) { definition_->handler = std::move(handler); }
+
+void resource_builder::served_by_provider() { definition_->by_provider = true; }
+
+}  // namespace pillion

@@ -1,0 +1,254 @@
+#include "app/run_http.hpp"
+
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+
+#include "app/server_state.hpp"
+#include "app/shard.hpp"
+#include "base/cpu.hpp"
+#include "base/log.hpp"
+#include "io/blocking_pool.hpp"
+#include "io/signals.hpp"
+
+namespace pillion::app {
+
+namespace {
+
+constexpr int exit_failure = 1;
+
+int startup_fault(const std::string& text) {
+    std::fprintf(stderr, "pillion: %s\n", text.c_str());
+    return exit_failure;
+}
+
+std::string url_of(int fd, const io::listen_spec& spec, const settings& set) {
+    const std::string address = io::local_address(fd);
+    const bool unix_socket = spec.kind == io::listen_kind::unix_path || io::local_port(fd) == 0;
+    return unix_socket ? address + " (path " + set.path + ")" : "http://" + address + set.path;
+}
+
+// What a person pastes into a client.
+void print_recipes(const std::string& name, const std::string& url) {
+    std::fprintf(stderr,
+                 "pillion: connect a client, for example with\n"
+                 "  claude mcp add --transport http %s %s\n"
+                 "  npx @modelcontextprotocol/inspector --cli %s --transport http "
+                 "--method tools/list\n"
+                 "  curl -s %s -H 'Content-Type: application/json' "
+                 "-H 'Accept: application/json, text/event-stream' "
+                 "-H 'MCP-Protocol-Version: 2026-07-28' -H 'Mcp-Method: tools/list' "
+                 "-d '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{\"_meta\":"
+                 "{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
+                 "\"io.modelcontextprotocol/clientCapabilities\":{}}}}'\n",
+                 name.c_str(), url.c_str(), url.c_str(), url.c_str());
+}
+
+// One set of sockets per shard: result[shard][address].
+bool open_sockets(const settings& set, std::vector<std::vector<io::listen_socket>>& out,
+                  std::string& fault) {
+    out.resize(set.threads);
+    for (const io::listen_spec& spec : set.listen) {
+        auto sockets = io::open_listeners(spec, set.threads);
+        if (!sockets) {
+            fault = "cannot listen on ";
+            fault += spec.kind == io::listen_kind::unix_path ? "unix:" + spec.path
+                     : spec.kind == io::listen_kind::tcp
+                         ? spec.host + ":" + std::to_string(spec.port)
+                         : "fd:" + std::to_string(spec.fd);
+            fault += std::string(": ") + sockets.error().detail;
+            return false;
+        }
+        for (std::size_t i = 0; i < set.threads; ++i) {
+            out[i].push_back(std::move((*sockets)[i]));
+        }
+    }
+    return true;
+}
+
+class http_runner {
+ public:
+    http_runner(server& s, std::unique_ptr<const mcp::registry> registered, const settings& set)
+        : state_(s.state()),
+          set_(set),
+          service_(std::move(registered), s, pool_, set.threads, options_of(set)) {}
+
+    int run() {
+        std::vector<std::vector<io::listen_socket>> sockets;
+        std::string fault;
+        if (!open_sockets(set_, sockets, fault)) {
+            return startup_fault(fault);
+        }
+        std::vector<std::string> urls;
+        for (std::size_t i = 0; i < set_.listen.size(); ++i) {
+            urls.push_back(url_of(sockets[0][i].fd(), set_.listen[i], set_));
+        }
+        io::signal_watch::block();
+        for (std::size_t i = 0; i < set_.threads; ++i) {
+            shards_.push_back(
+                std::make_unique<shard>(service_, set_, i, std::move(sockets[i])));
+        }
+        std::string note;
+        if (!shards_[0]->open(note, fault)) {
+            return startup_fault(fault);
+        }
+        if (!note.empty()) {
+            log::warn("io.fallback", {log::kv("reason", note)});
+        }
+        start_threads();
+        announce(urls);
+        serve_first();
+        return finish();
+    }
+
+ private:
+    static mcp::service_options options_of(const settings& set) {
+        mcp::service_options o;
+        o.session_idle_ms = set.session_ttl_ms;
+        o.request_timeout_ms = set.request_timeout_ms;
+        return o;
+    }
+
+    void start_threads() {
+        for (std::size_t i = 1; i < set_.threads; ++i) {
+            threads_.emplace_back([this, i] {
+                base::pin_thread(i);
+                std::string note;
+                std::string fault;
+                if (!shards_[i]->open(note, fault)) {
+                    log::error("shard.failed", {log::kv("shard", i), log::kv("reason", fault)});
+                    ready_.fetch_add(1);
+                    failed_ = true;
+                    return;
+                }
+                up_[i] = true;
+                ready_.fetch_add(1);
+                ready_.notify_all();
+                shards_[i]->run();
+                shards_[i]->close();
+            });
+        }
+        // All loops exist before anybody may be told to stop them.
+        for (std::size_t seen = ready_.load(); seen + 1 < set_.threads; seen = ready_.load()) {
+            ready_.wait(seen);
+        }
+        if (set_.threads > 1) {
+            base::pin_thread(0);
+        }
+    }
+
+    void announce(const std::vector<std::string>& urls) {
+        for (const std::string& url : urls) {
+            if (set_.json_log) {
+                log::info("listening", {log::kv("url", url)});
+            } else {
+                std::fprintf(stderr, "pillion: listening on %s\n", url.c_str());
+            }
+        }
+        log::info("serve.start", {log::kv("io", shards_[0]->loop().ops().name()),
+                                  log::kv("threads", set_.threads)});
+        if (!set_.json_log && urls[0].starts_with("http")) {
+            print_recipes(state_.defs.info.name, urls[0]);
+        }
+    }
+
+    void serve_first() {
+        io::reactor& loop = shards_[0]->loop();
+        io::signal_watch signals(loop, [this](int number) { on_signal(number); });
+        if (!signals.start()) {
+            log::error("signals.failed", {});
+        }
+        {
+            const std::lock_guard lock(state_.mutex);
+            state_.running = &service_;
+            state_.stop = [this, &loop] {
+                loop.post([this] { begin_drain(); });
+            };
+        }
+        if (failed_) {
+            begin_drain();
+        }
+        shards_[0]->run();
+        {
+            const std::lock_guard lock(state_.mutex);
+            state_.running = nullptr;
+            state_.stop = nullptr;
+        }
+        signals.close();
+        while (!signals.closed()) {
+            loop.run_one(10'000'000);
+        }
+        shards_[0]->close();
+    }
+
+    void on_signal(int number) {
+        if (number == SIGHUP) {
+            return;
+        }
+        log::info("shutdown.begin",
+                  {log::kv("signal", number), log::kv("again", draining_)});
+        if (!draining_) {
+            return begin_drain();
+        }
+        shards_[0]->hurry();
+        for (std::size_t i = 1; i < shards_.size(); ++i) {
+            if (up_[i]) {
+                shards_[i]->loop().post([s = shards_[i].get()] { s->hurry(); });
+            }
+        }
+    }
+
+    void begin_drain() {
+        draining_ = true;
+        shards_[0]->drain();
+        for (std::size_t i = 1; i < shards_.size(); ++i) {
+            if (up_[i]) {
+                shards_[i]->loop().post([s = shards_[i].get()] { s->drain(); });
+            }
+        }
+    }
+
+    int finish() {
+        bool in_time = shards_[0]->ended_in_time();
+        for (std::thread& t : threads_) {
+            t.join();
+        }
+        leak_report left;
+        for (const auto& s : shards_) {
+            left.add(s->left());
+            in_time = in_time && s->ended_in_time();
+        }
+        left.print(set_.json_log);
+        if (!in_time) {
+            // Some handler ignores every request to stop. Destroying what it uses would be worse
+            // than leaving it to the system.
+            log::error("shutdown.grace_exceeded", {});
+            std::_Exit(exit_failure);
+        }
+        return left.clean() && !failed_ ? 0 : exit_failure;
+    }
+
+    detail::server_state& state_;
+    const settings& set_;
+    io::blocking_pool pool_;
+    mcp::service service_;
+    std::vector<std::unique_ptr<shard>> shards_;
+    std::vector<std::thread> threads_;
+    std::atomic<std::size_t> ready_{0};
+    std::atomic<bool> failed_{false};
+    bool up_[256] = {};  // written by its shard before ready_, read after
+    bool draining_ = false;
+};
+
+}  // namespace
+
+int run_http(server& s, std::unique_ptr<const mcp::registry> registered, const settings& set) {
+    io::raise_descriptor_limit();
+    http_runner runner(s, std::move(registered), set);
+    return runner.run();
+}
+
+}  // namespace pillion::app

@@ -1,0 +1,16 @@
+// run_http: the serve command: listeners, one shard per thread, signals, shutdown.
+#pragma once
+
+#include <memory>
+
+#include <pillion/server.hpp>
+
+#include "app/settings.hpp"
+#include "mcp/registry.hpp"
+
+namespace pillion::app {
+
+// Serves until a signal or server::shutdown(). Returns the exit code.
+int run_http(server& s, std::unique_ptr<const mcp::registry> registered, const settings& set);
+
+}  // namespace pillion::app

@@ -1,0 +1,169 @@
+#include "app/run_stdio.hpp"
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+
+#include "app/leak_report.hpp"
+#include "app/server_state.hpp"
+#include "base/log.hpp"
+#include "io/blocking_pool.hpp"
+#include "io/signals.hpp"
+#include "io/stdio_stream.hpp"
+#include "mcp/engine.hpp"
+#include "mcp/stdio_transport.hpp"
+
+namespace pillion::app {
+
+namespace {
+
+constexpr int exit_failure = 1;
+constexpr std::int64_t grace_ms = 2000;
+
+class stdio_runner {
+ public:
+    stdio_runner(server& s, std::unique_ptr<const mcp::registry> registered, const settings& set,
+                 std::unique_ptr<io::backend> with)
+        : state_(s.state()),
+          set_(set),
+          service_(std::move(registered), s, pool_, 1, options_of(set)),
+          loop_(std::move(with)),
+          engine_(std::make_unique<mcp::engine>(service_, loop_, 0)),
+          limit_(&stdio_runner::on_limit, this) {
+        transport_ = std::make_unique<mcp::stdio_transport>(
+            *engine_, std::make_unique<io::stdio_stream>(loop_), [this] { on_pipe_end(); });
+    }
+
+    int run() {
+        io::signal_watch signals(loop_, [this](int number) { on_signal(number); });
+        if (!signals.start()) {
+            log::error("signals.failed", {});
+        }
+        {
+            const std::lock_guard lock(state_.mutex);
+            state_.running = &service_;
+            state_.stop = [this] {
+                loop_.post([this] { on_signal(SIGTERM); });
+            };
+        }
+        transport_->start();
+        loop_.run();
+        {
+            const std::lock_guard lock(state_.mutex);
+            state_.running = nullptr;
+            state_.stop = nullptr;
+        }
+        limit_.cancel();
+        if (!in_time_) {
+            log::error("shutdown.grace_exceeded", {});
+            std::_Exit(exit_failure);
+        }
+        signals.close();
+        while (!signals.closed()) {
+            loop_.run_one(10'000'000);
+        }
+        engine_->stop_all();
+        transport_.reset();
+        engine_.reset();
+        loop_.drain(1000);
+        leak_report left;
+        left.add(loop_);
+        left.print(set_.json_log);
+        return left.clean() ? 0 : exit_failure;
+    }
+
+ private:
+    static mcp::service_options options_of(const settings& set) {
+        mcp::service_options o;
+        o.request_timeout_ms = set.request_timeout_ms;
+        return o;
+    }
+
+    void on_signal(int number) {
+        if (number == SIGHUP) {
+            return;
+        }
+        if (draining_) {
+            return hurry();
+        }
+        begin_drain();
+    }
+
+    void begin_drain() {
+        draining_ = true;
+        engine_->drain();
+        loop_.arm_in_ms(limit_, set_.drain_timeout_ms);
+        transport_->drain();
+    }
+
+    void hurry() {
+        hurried_ = true;
+        engine_->stop_all();
+        loop_.arm_in_ms(limit_, grace_ms);
+        transport_->close();
+    }
+
+    // The pipe has closed: nobody is left to answer to.
+    void on_pipe_end() {
+        pipe_ended_ = true;
+        engine_->drain();
+        engine_->stop_all();
+        loop_.arm_in_ms(limit_, poll_ms);
+    }
+
+    static void on_limit(io::timer& self, void* owner) noexcept {
+        auto& me = *static_cast<stdio_runner*>(owner);
+        if (me.pipe_ended_) {
+            if (me.engine_->live_requests() == 0) {
+                return me.loop_.stop();
+            }
+            me.waited_ms_ += poll_ms;
+            if (me.waited_ms_ >= grace_ms) {
+                me.in_time_ = false;
+                return me.loop_.stop();
+            }
+            return me.loop_.arm_in_ms(self, poll_ms);
+        }
+        if (me.hurried_) {
+            // Even the pipe does not take what is queued.
+            me.in_time_ = false;
+            return me.loop_.stop();
+        }
+        me.hurry();
+    }
+
+    static constexpr std::int64_t poll_ms = 2;
+
+    detail::server_state& state_;
+    const settings& set_;
+    io::blocking_pool pool_;
+    mcp::service service_;
+    io::reactor loop_;
+    std::unique_ptr<mcp::engine> engine_;
+    std::unique_ptr<mcp::stdio_transport> transport_;
+    io::timer limit_;
+    bool draining_ = false;
+    bool hurried_ = false;
+    bool pipe_ended_ = false;
+    bool in_time_ = true;
+    std::int64_t waited_ms_ = 0;
+};
+
+}  // namespace
+
+int run_stdio(server& s, std::unique_ptr<const mcp::registry> registered, const settings& set) {
+    io::signal_watch::block();
+    std::string note;
+    auto made = io::make_backend(set.io, note);
+    if (!made) {
+        std::fprintf(stderr, "pillion: %s\n", made.error().detail);
+        return exit_failure;
+    }
+    if (!note.empty()) {
+        log::warn("io.fallback", {log::kv("reason", note)});
+    }
+    stdio_runner runner(s, std::move(registered), set, std::move(*made));
+    return runner.run();
+}
+
+}  // namespace pillion::app

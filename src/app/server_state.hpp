@@ -1,0 +1,39 @@
+// server_state: what a pillion::server holds. Thread: the registering one before main(); while it
+// runs only `running` is touched by others, under its mutex.
+#pragma once
+
+#include <functional>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <pillion/server.hpp>
+
+#include "base/unique_function.hpp"
+#include "mcp/definitions.hpp"
+#include "mcp/service.hpp"
+
+namespace pillion::detail {
+
+// A flag that the user added to the command line.
+struct own_option {
+    std::string name;
+    std::string help;
+    std::string* text = nullptr;  // "--name VALUE"
+    bool* on = nullptr;           // "--name"
+};
+
+struct server_state {
+    definitions defs;
+    std::vector<own_option> options;
+    std::vector<std::function<result<void>(server&)>> hooks;
+    bool frozen = false;
+
+    std::mutex mutex;                 // guards the two below
+    mcp::service* running = nullptr;  // while shards are up
+    std::function<void()> stop;       // begins the shutdown
+
+    void publish(mcp::change what, std::string_view uri = {});
+};
+
+}  // namespace pillion::detail

@@ -1,0 +1,146 @@
+#include "app/shard.hpp"
+
+#include "base/log.hpp"
+#include "io/tcp_stream.hpp"
+
+namespace pillion::app {
+
+namespace {
+
+constexpr std::int64_t poll_ms = 5;
+// How long work that was told to stop may take before it is left behind.
+constexpr std::int64_t grace_ns = 2'000'000'000;
+
+mcp::http_options options_of(int fd, const io::listen_spec& spec, const settings& set) {
+    const bool tcp = spec.kind != io::listen_kind::unix_path && io::local_port(fd) != 0;
+    const std::string host = spec.kind == io::listen_kind::tcp ? spec.host
+                             : io::is_loopback(spec)           ? std::string("127.0.0.1")
+                                                               : std::string("0.0.0.0");
+    return mcp::http_options(set.path,
+                             http::origin_policy(tcp ? host : "localhost", io::local_port(fd),
+                                                 set.allowed_origins, set.allowed_hosts),
+                             tcp);
+}
+
+http::server_limits limits_of(const settings& set) {
+    http::server_limits l;
+    l.connections_max = set.connections_max;
+    return l;
+}
+
+}  // namespace
+
+port::port(mcp::engine& e, int fd, const io::listen_spec& spec, const settings& set)
+    : loop_(e.loop()),
+      connections_max_(set.connections_max),
+      transport_(e, options_of(fd, spec, set)),
+      server_(loop_, transport_, limits_of(set)),
+      listener_(loop_, fd, *this) {}
+
+bool port::wants_connection() noexcept {
+    // Far beyond the cap even a refusal costs too much; up to there it is a proper 503.
+    return server_.connections() < connections_max_ + connections_max_ / 4 + 64;
+}
+
+void port::on_connection(int fd) noexcept {
+    server_.serve(std::make_unique<io::tcp_stream>(loop_, fd, io::peer_of(fd)));
+}
+
+void port::drain() noexcept {
+    if (!draining_) {
+        draining_ = true;
+        listener_.close();
+        server_.drain();
+    }
+}
+
+shard::shard(mcp::service& shared, const settings& set, std::size_t index,
+             std::vector<io::listen_socket> sockets)
+    : shared_(shared),
+      set_(set),
+      index_(index),
+      sockets_(std::move(sockets)),
+      poll_(&shard::on_poll, this) {}
+
+shard::~shard() = default;
+
+bool shard::open(std::string& note, std::string& fault) {
+    auto made = io::make_backend(set_.io, note);
+    if (!made) {
+        fault = made.error().detail;
+        return false;
+    }
+    loop_ = std::make_unique<io::reactor>(std::move(*made));
+    engine_ = std::make_unique<mcp::engine>(shared_, *loop_, index_);
+    for (std::size_t i = 0; i < sockets_.size(); ++i) {
+        ports_.push_back(
+            std::make_unique<port>(*engine_, sockets_[i].fd(), set_.listen[i], set_));
+        ports_.back()->start();
+    }
+    return true;
+}
+
+void shard::run() noexcept { loop_->run(); }
+
+bool shard::idle() const noexcept {
+    for (const auto& p : ports_) {
+        if (!p->idle()) {
+            return false;
+        }
+    }
+    return engine_->live_requests() == 0;
+}
+
+void shard::drain() noexcept {
+    if (draining_) {
+        return;
+    }
+    draining_ = true;
+    stop_at_ns_ = loop_->now_ns() + set_.drain_timeout_ms * 1'000'000;
+    leave_at_ns_ = stop_at_ns_ + grace_ns;
+    for (const auto& p : ports_) {
+        p->drain();
+    }
+    engine_->drain();
+    on_poll(poll_, this);
+}
+
+void shard::hurry() noexcept {
+    drain();
+    stop_at_ns_ = loop_->now_ns();
+    leave_at_ns_ = stop_at_ns_ + grace_ns;
+    on_poll(poll_, this);
+}
+
+void shard::on_poll(io::timer& self, void* owner) noexcept {
+    shard& me = *static_cast<shard*>(owner);
+    const std::int64_t now = me.loop_->now_ns();
+    if (now >= me.stop_at_ns_ && !me.hurried_) {
+        me.hurried_ = true;
+        me.engine_->stop_all();
+        for (const auto& p : me.ports_) {
+            p->close_all();
+        }
+    }
+    me.in_time_ = now < me.leave_at_ns_;
+    if (me.idle() || !me.in_time_) {
+        self.cancel();
+        return me.loop_->stop();
+    }
+    me.loop_->arm_in_ms(self, poll_ms);
+}
+
+void shard::close() noexcept {
+    if (!in_time_) {
+        return;
+    }
+    engine_->stop_all();
+    ports_.clear();
+    engine_.reset();
+    loop_->drain(1000);
+    left_.add(*loop_);
+    sockets_.clear();
+    loop_.reset();
+}
+
+}  // namespace pillion::app

@@ -1,0 +1,94 @@
+// shard: one thread of the HTTP server with everything that lives on it: event loop, engine, and
+// per listening address the listener, the HTTP server and the MCP transport.
+//
+// The main thread makes a shard and calls run() on the shard's own thread; drain() and hurry() may
+// be called from any thread.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/leak_report.hpp"
+#include "app/settings.hpp"
+#include "http/server.hpp"
+#include "io/listener.hpp"
+#include "io/reactor.hpp"
+#include "io/socket.hpp"
+#include "mcp/engine.hpp"
+#include "mcp/http_transport.hpp"
+
+namespace pillion::app {
+
+// One listening address on one shard.
+class port final : public io::connection_sink {
+ public:
+    // `fd` stays the caller's.
+    port(mcp::engine& e, int fd, const io::listen_spec& spec, const settings& set);
+
+    void start() noexcept { listener_.start(); }
+    // Stops accepting and ends keep-alive.
+    void drain() noexcept;
+    void close_all() noexcept { server_.close_all(); }
+    bool idle() const noexcept { return closed_ && server_.idle(); }
+
+ private:
+    void on_connection(int fd) noexcept override;
+    bool wants_connection() noexcept override;
+    void on_listener_closed() noexcept override { closed_ = true; }
+
+    io::reactor& loop_;
+    std::size_t connections_max_;
+    mcp::http_transport transport_;
+    http::server server_;
+    io::listener listener_;
+    bool draining_ = false;
+    bool closed_ = false;
+};
+
+class shard {
+ public:
+    // `sockets[i]` listens on `set.listen[i]`.
+    shard(mcp::service& shared, const settings& set, std::size_t index,
+          std::vector<io::listen_socket> sockets);
+    ~shard();
+
+    // Makes the event loop on the calling thread. False with a fault; `note` is a line for the log.
+    bool open(std::string& note, std::string& fault);
+    // Serves until drained. The same thread as open().
+    void run() noexcept;
+    // Closes what open() made; the report is complete afterwards. The same thread.
+    void close() noexcept;
+
+    io::reactor& loop() noexcept { return *loop_; }
+    const leak_report& left() const noexcept { return left_; }
+    // False when work that ignored every request to stop had to be left behind.
+    bool ended_in_time() const noexcept { return in_time_; }
+
+    // Finishes what is in flight, at most for the drain timeout. The loop's thread.
+    void drain() noexcept;
+    // The second signal: drops what is in flight. The loop's thread.
+    void hurry() noexcept;
+
+ private:
+    static void on_poll(io::timer& self, void* owner) noexcept;
+    bool idle() const noexcept;
+
+    mcp::service& shared_;
+    const settings& set_;
+    std::size_t index_;
+    std::vector<io::listen_socket> sockets_;
+    std::unique_ptr<io::reactor> loop_;
+    std::unique_ptr<mcp::engine> engine_;
+    std::vector<std::unique_ptr<port>> ports_;
+    io::timer poll_;
+    std::int64_t stop_at_ns_ = INT64_MAX;   // when stragglers are told to stop
+    std::int64_t leave_at_ns_ = INT64_MAX;  // when they are left behind
+    bool draining_ = false;
+    bool hurried_ = false;
+    bool in_time_ = true;
+    leak_report left_;
+};
+
+}  // namespace pillion::app

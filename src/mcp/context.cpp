@@ -1,0 +1,323 @@
+// The public context (include/pillion/context.hpp) over a request.
+#include <pillion/context.hpp>
+
+#include <exception>
+
+#include "base/log.hpp"
+#include "coro/sync.hpp"
+#include "io/sleep.hpp"
+#include "json/writer.hpp"
+#include "mcp/engine.hpp"
+#include "mcp/file_read.hpp"
+#include "mcp/modern_checks.hpp"
+#include "mcp/replies.hpp"
+#include "rpc/errors.hpp"
+
+namespace pillion {
+
+namespace {
+
+detail::result_state* new_state(detail::request_state& r) {
+    return r.memory.make<detail::result_state>(r);
+}
+
+json::view capability_at(json::view from, std::string_view path) noexcept {
+    while (!path.empty() && from.exists()) {
+        const std::size_t dot = path.find('.');
+        from = from[path.substr(0, dot)];
+        path = dot == path.npos ? std::string_view{} : path.substr(dot + 1);
+    }
+    return from;
+}
+
+}  // namespace
+
+std::string_view context::method() const noexcept { return state_->method; }
+std::string_view context::target() const noexcept { return state_->target; }
+std::string_view context::protocol_version() const noexcept { return mcp::name_of(state_->rev); }
+std::string_view context::request_id() const noexcept { return state_->request_id; }
+json::view context::meta() const noexcept { return state_->meta; }
+
+std::string_view context::client_name() const noexcept {
+    if (state_->session != nullptr) {
+        return state_->session->client_name();
+    }
+    return state_->meta[mcp::meta_client_info]["name"].str();
+}
+
+std::string_view context::client_version() const noexcept {
+    if (state_->session != nullptr) {
+        return state_->session->client_version();
+    }
+    return state_->meta[mcp::meta_client_info]["version"].str();
+}
+
+bool context::client_can(std::string_view capability) const noexcept {
+    json::view declared = state_->client_capabilities;
+    if (!declared.exists() && state_->session != nullptr) {
+        declared = state_->parse(state_->session->capabilities_json());
+        state_->client_capabilities = declared;
+    }
+    // An empty elicitation object means form mode (REVISIONS §6.2).
+    if (capability == "elicitation.form") {
+        const json::view modes = declared["elicitation"];
+        return modes.is_object() && (modes.size() == 0 || modes["form"].exists());
+    }
+    return capability_at(declared, capability).exists();
+}
+
+std::string_view context::variable(std::string_view name) const noexcept {
+    for (std::size_t i = 0; i < state_->variable_count; ++i) {
+        if (state_->variables[i].name == name) {
+            return state_->variables[i].value;
+        }
+    }
+    return {};
+}
+
+tool_result context::result() { return tool_result(new_state(*state_)); }
+
+tool_result context::text_parts(const std::string_view* parts, std::size_t count, bool failed) {
+    std::size_t bytes = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+        bytes += parts[i].size();
+    }
+    char* text = static_cast<char*>(state_->memory.allocate(bytes, 1));
+    char* at = text;
+    for (std::size_t i = 0; i < count; ++i) {
+        at += parts[i].copy(at, parts[i].size());
+    }
+    detail::result_state* out = new_state(*state_);
+    out->failed = failed;
+    auto* node = state_->memory.make<detail::content_node>();
+    node->body = {text, bytes};
+    out->first = out->last = node;
+    out->count = 1;
+    return tool_result(out);
+}
+
+tool_result context::error(const pillion::error& what) {
+    const std::string_view text(what.detail);
+    return text_parts(&text, 1, true);
+}
+
+tool_result context::rpc_error(int code, std::string_view message, std::string_view data_json) {
+    detail::result_state* out = new_state(*state_);
+    out->code = code == 0 ? rpc::internal_error : code;
+    out->message = keep(message);
+    out->data_json = keep(data_json);
+    return tool_result(out);
+}
+
+tool_result context::missing_capability(std::string_view capability) {
+    if (!state_->modern()) {
+        return error("This tool needs a client with the capability \"", capability, "\".");
+    }
+    // {"requiredCapabilities":{"a":{"b":{}}}}
+    base::byte_buffer data(state_->memory.pool());
+    json::writer w(data);
+    w.fragment(R"({"requiredCapabilities":)");
+    std::size_t depth = 0;
+    for (std::string_view rest = capability; !rest.empty(); ++depth) {
+        const std::size_t dot = rest.find('.');
+        w.begin_object();
+        w.string_lossy(rest.substr(0, dot));
+        w.fragment(":");
+        rest = dot == rest.npos ? std::string_view{} : rest.substr(dot + 1);
+    }
+    w.fragment("{}");
+    for (; depth > 0; --depth) {
+        w.end_object();
+    }
+    w.end_object();
+    tool_result out = rpc_error(rpc::missing_capability, "Missing required client capability",
+                                data.view());
+    out.state_->http_status = 400;
+    return out;
+}
+
+prompt_result context::prompt(std::string_view description) {
+    detail::result_state* out = new_state(*state_);
+    out->description = keep(description);
+    return prompt_result(out);
+}
+
+prompt_result context::prompt_error(std::string_view message) {
+    detail::result_state* out = new_state(*state_);
+    out->code = rpc::invalid_params;
+    out->message = keep(message);
+    return prompt_result(out);
+}
+
+resource_result context::contents() { return resource_result(new_state(*state_)); }
+
+resource_result context::not_found() {
+    detail::result_state* out = new_state(*state_);
+    out->code = state_->modern() ? rpc::invalid_params : rpc::resource_not_found;
+    out->message = "Resource not found";
+    base::byte_buffer data(state_->memory.pool());
+    json::writer w(data);
+    w.fragment(R"({"uri":)");
+    w.string_lossy(state_->target);
+    w.fragment("}");
+    out->data_json = keep(data.view());
+    return resource_result(out);
+}
+
+resource_result context::unreadable(const pillion::error& what) {
+    if (what.kind == errc::not_found) {
+        return not_found();
+    }
+    detail::result_state* out = new_state(*state_);
+    out->code = rpc::internal_error;
+    out->message = what.detail;
+    return resource_result(out);
+}
+
+completion_result context::completion() { return completion_result(new_state(*state_)); }
+
+std::string_view context::keep(std::string_view text) { return state_->memory.dup(text); }
+
+bool context::stopped() const noexcept { return state_->stop.requested(); }
+
+stop_cause context::why_stopped() const noexcept {
+    switch (state_->stop.reason()) {
+        case coro::stop_reason::none:
+            return stop_cause::none;
+        case coro::stop_reason::client_cancelled:
+            return stop_cause::client;
+        case coro::stop_reason::deadline:
+            return stop_cause::deadline;
+        case coro::stop_reason::disconnected:
+        case coro::stop_reason::session_ended:
+            return stop_cause::disconnected;
+        case coro::stop_reason::shutdown:
+            return stop_cause::shutdown;
+    }
+    return stop_cause::none;
+}
+
+std::chrono::nanoseconds context::remaining() const noexcept {
+    if (state_->deadline_ns == INT64_MAX) {
+        return std::chrono::nanoseconds::max();
+    }
+    const std::int64_t left = state_->deadline_ns - state_->engine.loop().now_ns();
+    return std::chrono::nanoseconds(left < 0 ? 0 : left);
+}
+
+task<bool> context::sleep(std::chrono::nanoseconds duration) {
+    io::reactor& loop = state_->engine.loop();
+    const std::int64_t now = loop.now_ns();
+    const std::int64_t wait = duration.count() < 0 ? 0 : duration.count();
+    const std::int64_t due = wait > INT64_MAX - now ? INT64_MAX : now + wait;
+    const bool whole = co_await io::sleep_until(loop, due, &state_->stop);
+    co_return whole;
+}
+
+task<bool> context::yield() {
+    co_await coro::yield();
+    co_return !stopped();
+}
+
+task<> context::until_stopped() {
+    coro::event never;
+    co_await never.wait(&state_->stop);
+}
+
+task<bool> context::progress(double done, double total, std::string_view message) {
+    detail::request_state& r = *state_;
+    const bool increases = !r.progressed || done > r.last_progress;
+    if (r.progress_token.exists() && increases && !r.stop.requested() && r.channel != nullptr) {
+        r.progressed = true;
+        r.last_progress = done;
+        r.drained.set();
+        if (!r.channel->notify(r, mcp::progress_message(r, done, total, message))) {
+            r.drained.reset();
+            co_await r.drained.wait(&r.stop);
+        }
+    }
+    co_return !stopped();
+}
+
+namespace {
+
+bool wants_log(const detail::request_state& r, log_level level) noexcept {
+    if (r.channel == nullptr || r.stop.requested()) {
+        return false;
+    }
+    if (r.modern()) {
+        return r.has_log_level && level >= r.threshold;
+    }
+    return r.session != nullptr && level >= r.session->threshold();
+}
+
+task<bool> send_log(detail::request_state& r, log_level level, std::string_view data,
+                    std::string_view logger, bool plain) {
+    if (wants_log(r, level)) {
+        r.drained.set();
+        if (!r.channel->notify(r, mcp::log_message(r, level, logger, data, plain))) {
+            r.drained.reset();
+            co_await r.drained.wait(&r.stop);
+        }
+    }
+    co_return !r.stop.requested();
+}
+
+}  // namespace
+
+task<bool> context::log(log_level level, std::string_view text, std::string_view logger) {
+    return send_log(*state_, level, text, logger, true);
+}
+
+task<bool> context::log_json(log_level level, std::string_view json, std::string_view logger) {
+    // Re-rendered from a parse, so that no malformed or multi-line text reaches the wire.
+    const json::view data = state_->parse(json);
+    base::byte_buffer text(state_->memory.pool());
+    json::writer(text).value(data);
+    return send_log(*state_, level, keep(text.view()), logger, false);
+}
+
+task<> context::run_blocking(const blocking_call& call) {
+    blocking_call copy(call);
+    std::exception_ptr thrown;
+    auto work = [&copy, &thrown]() noexcept {
+        try {
+            copy.run(copy.work, copy.to);
+        } catch (...) {
+            thrown = std::current_exception();
+        }
+        return true;
+    };
+    mcp::engine& e = state_->engine;
+    auto offloaded = io::run_blocking(e.shared().blocking(), e.loop(), std::move(work));
+    while (true) {
+        const pillion::result<bool> done = co_await offloaded;
+        if (done) {
+            break;
+        }
+        // The pool is full: try again shortly rather than fail the handler.
+        const std::int64_t due = e.loop().now_ns() + 1'000'000;
+        co_await io::sleep_until(e.loop(), due, nullptr);
+    }
+    if (thrown) {
+        std::rethrow_exception(thrown);
+    }
+}
+
+task<pillion::result<std::string_view>> context::read_file(std::string_view path, std::uint64_t offset,
+                                                  std::size_t bytes_max) {
+    if (stopped()) {
+        co_return pillion::error(errc::cancelled, "the request was stopped");
+    }
+    mcp::file_read job(std::string(path), offset, bytes_max);
+    auto work = [&job] { return job.run(); };
+    const pillion::result<void> got = co_await blocking(work);
+    if (!got) {
+        co_return got.error();
+    }
+    co_return keep(job.bytes());
+}
+
+server& context::host() const noexcept { return state_->engine.shared().host(); }
+
+}  // namespace pillion

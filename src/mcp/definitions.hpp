@@ -1,0 +1,96 @@
+// definitions: what the user registered, as given. Filled by the builders before the start, then
+// frozen into a registry (registry.hpp) and never changed again.
+//
+// Thread: the registering one until the freeze; read by all shards afterwards.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <pillion/server.hpp>
+
+namespace pillion::detail {
+
+using meta_list = std::vector<std::pair<std::string, std::string>>;
+
+struct tool_definition {
+    std::string name;
+    std::string title;
+    std::string description;
+    std::string input_json;   // empty: no arguments
+    std::string output_json;  // empty: none
+    std::chrono::milliseconds timeout{0};  // 0: the server's
+    std::optional<bool> read_only;
+    std::optional<bool> destructive;
+    std::optional<bool> idempotent;
+    std::optional<bool> open_world;
+    std::vector<icon> icons;
+    meta_list meta;
+    tool_handler handler;
+};
+
+struct prompt_argument {
+    std::string name;
+    std::string description;
+    bool required = false;
+    completion_handler complete;
+};
+
+struct prompt_definition {
+    std::string name;
+    std::string title;
+    std::string description;
+    std::vector<prompt_argument> arguments;
+    std::vector<icon> icons;
+    meta_list meta;
+    prompt_handler handler;
+};
+
+// A resource or (is_template) a URI template.
+struct resource_definition {
+    bool is_template = false;
+    std::string uri;
+    std::string name;
+    std::string title;
+    std::string description;
+    std::string mime_type;
+    std::int64_t size = -1;
+    std::optional<content_annotations> annotations;
+    std::string last_modified;  // storage for annotations->last_modified
+    std::vector<icon> icons;
+    meta_list meta;
+    std::map<std::string, completion_handler, std::less<>> complete;
+    bool by_provider = false;
+    resource_handler handler;
+};
+
+struct implementation_info {
+    std::string name;
+    std::string version;
+    std::string title;
+    std::string description;
+    std::string website;
+    std::string instructions;
+    std::vector<icon> icons;
+};
+
+// Everything registered. Deques: builders keep pointers to elements.
+struct definitions {
+    implementation_info info;
+    std::deque<tool_definition> tools;
+    std::deque<prompt_definition> prompts;
+    std::deque<resource_definition> resources;  // templates among them
+    std::vector<std::shared_ptr<resource_provider>> providers;
+    std::size_t page_size = 0;  // 0: the default
+    std::chrono::milliseconds cache_ttl{0};
+};
+
+}  // namespace pillion::detail

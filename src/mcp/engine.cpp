@@ -1,0 +1,413 @@
+#include "mcp/engine.hpp"
+
+#include <cstdlib>
+#include <exception>
+#include <new>
+
+#include "base/assert.hpp"
+#include "base/hash.hpp"
+#include "base/log.hpp"
+#include "http/exchange.hpp"
+#include "json/parser.hpp"
+#include "mcp/modern_checks.hpp"
+#include "rpc/envelope.hpp"
+#include "rpc/errors.hpp"
+
+namespace pillion::detail {
+
+request_state::request_state(mcp::engine& on) noexcept
+    : engine(on),
+      memory(on.loop().chunks()),
+      ctx(this),
+      stop(&on.root_),
+      deadline(&mcp::engine::on_deadline, this) {}
+
+request_state::~request_state() = default;
+
+base::byte_buffer request_state::new_message() noexcept {
+    return base::byte_buffer(engine.loop().chunks(), http::exchange::head_gap);
+}
+
+json::view request_state::parse(std::string_view text) noexcept {
+    char* copy = static_cast<char*>(memory.allocate(text.size() + limits::padding, 1));
+    text.copy(copy, text.size());
+    const json::parse_result parsed = json::parse(copy, text.size(), memory);
+    return parsed.ok ? parsed.root : json::view{};
+}
+
+}  // namespace pillion::detail
+
+namespace pillion::mcp {
+
+namespace {
+
+constexpr std::int64_t sweep_ms_min = 100;
+constexpr std::int64_t sweep_ms_max = 30'000;
+
+// The id of an in-flight request as text that tells "1" and 1 apart.
+std::string_view id_text(json::view id) noexcept {
+    return id.is_string() ? id.str() : id.number_text();
+}
+
+std::string key_of(json::view id) {
+    std::string key(id.is_string() ? "s" : "n");
+    key.append(id_text(id));
+    return key;
+}
+
+bool matches(std::string_view key, json::view id) noexcept {
+    return key.front() == (id.is_string() ? 's' : 'n') && key.substr(1) == id_text(id);
+}
+
+bool runs_handler(method_id m) noexcept {
+    return m == method_id::tools_call || m == method_id::prompts_get ||
+           m == method_id::resources_read;
+}
+
+}  // namespace
+
+engine::engine(service& shared, io::reactor& loop, std::size_t shard)
+    : shared_(shared), loop_(loop), shard_(shard), sweep_(&engine::on_sweep, this) {
+    shared_.join(shard_, *this);
+    on_sweep(sweep_, this);
+}
+
+engine::~engine() {
+    shared_.leave(shard_);
+    PILLION_ASSERT(live_ == 0);
+    while (spare_ != nullptr) {
+        void* next = *static_cast<void**>(spare_);
+        std::free(spare_);
+        spare_ = next;
+    }
+}
+
+request& engine::make() noexcept {
+    void* block = spare_;
+    if (block != nullptr) {
+        spare_ = *static_cast<void**>(block);
+        --spares_;
+    } else {
+        block = std::malloc(sizeof(request));
+        PILLION_ASSERT(block != nullptr);
+    }
+    ++live_;
+    auto* r = ::new (block) request(*this);
+    r->started_ns = loop_.now_ns();
+    return *r;
+}
+
+void engine::discard(request& r) noexcept {
+    request* parent = r.parent;
+    if (r.held_session) {
+        r.session->release(now_ms());
+    }
+    r.~request();
+    --live_;
+    if (spares_ < spare_max) {
+        *reinterpret_cast<void**>(&r) = spare_;
+        spare_ = &r;
+        ++spares_;
+    } else {
+        std::free(&r);
+    }
+    if (parent != nullptr) {
+        PILLION_ASSERT(parent->children > 0);
+        --parent->children;
+        maybe_free(*parent);
+    }
+}
+
+void engine::maybe_free(request& r) noexcept {
+    if (r.replied && r.finished && r.children == 0) {
+        discard(r);
+    }
+}
+
+void engine::serve(request& r) noexcept {
+    r.mid = find_method(r.method);
+    r.meta = r.params["_meta"];
+    fault why;
+    if (!(r.modern() ? check_modern(r, why) : check_legacy(r, why))) {
+        return refuse(r, why);
+    }
+    switch (r.mid) {
+        case method_id::initialize:
+            method_initialize(r);
+            break;
+        case method_id::ping:
+            reply(r, empty_result(r));
+            break;
+        case method_id::discover:
+            method_discover(r);
+            break;
+        case method_id::logging_set_level:
+            method_set_level(r);
+            break;
+        case method_id::resources_subscribe:
+        case method_id::resources_unsubscribe:
+            method_subscribe(r, r.mid == method_id::resources_subscribe);
+            break;
+        case method_id::tools_list:
+            method_tools_list(r);
+            break;
+        case method_id::prompts_list:
+            method_prompts_list(r);
+            break;
+        case method_id::resources_templates_list:
+            method_templates_list(r);
+            break;
+        // The rest may run a task of its own, which finishes the request.
+        case method_id::resources_list:
+            return method_resources_list(r);
+        case method_id::tools_call:
+            return method_tools_call(r);
+        case method_id::prompts_get:
+            return method_prompts_get(r);
+        case method_id::resources_read:
+            return method_resources_read(r);
+        case method_id::completion_complete:
+            return method_complete(r);
+        case method_id::subscriptions_listen:
+            return method_listen(r);
+        case method_id::unknown:
+            PILLION_ASSERT(false);
+    }
+    finish(r);
+}
+
+void engine::refuse(request& r, const fault& why) noexcept {
+    reply_error(r, why);
+    finish(r);
+}
+
+void engine::reply(request& r, base::byte_buffer message, std::uint16_t http_status) noexcept {
+    if (!r.replied && runs_handler(r.mid)) {
+        const auto level = r.outcome == std::string_view("ok") ? log::level::debug : log::level::info;
+        if (log::enabled(level)) {
+            log::write(level, "mcp.call",
+                       {log::kv("method", r.method), log::kv("target", r.target),
+                        log::kv("request_id", r.request_id),
+                        log::kv("duration_us", (loop_.now_ns() - r.started_ns) / 1000),
+                        log::kv("status", r.outcome)});
+        }
+    }
+    r.replied = true;
+    if (reply_channel* to = r.channel) {
+        r.channel = nullptr;
+        to->reply(r, std::move(message), http_status);
+    }
+    if (r.finished) {
+        maybe_free(r);
+    }
+}
+
+void engine::reply_error(request& r, const fault& why) noexcept {
+    if (r.outcome == std::string_view("ok")) {
+        r.outcome = "error";
+    }
+    reply(r, error_reply(r, why), why.http_status);
+}
+
+void engine::finish(request& r) noexcept {
+    r.finished = true;
+    r.deadline.cancel();
+    if (r.in_table) {
+        r.in_table = false;
+        static_cast<base::list_hook<detail::in_flight_tag>&>(r).unlink();
+    }
+    maybe_free(r);
+}
+
+task<> engine::guarded(request& r, task<> body) {
+    const char* what = nullptr;
+    try {
+        co_await std::move(body);
+        co_return;
+    } catch (const std::exception& e) {
+        // The text may hold secrets of the user's: it goes to the log only.
+        log::error("mcp.handler_threw", {log::kv("method", r.method), log::kv("target", r.target),
+                                         log::kv("request_id", r.request_id),
+                                         log::kv("what", e.what())});
+        what = "exception";
+    } catch (...) {
+        log::error("mcp.handler_threw", {log::kv("method", r.method), log::kv("target", r.target),
+                                         log::kv("request_id", r.request_id)});
+        what = "exception";
+    }
+    if (!r.replied) {
+        r.outcome = what;
+        fault why;
+        why.code = rpc::internal_error;
+        why.message = "Internal error";
+        reply_error(r, why);
+    }
+    finish(r);
+}
+
+void engine::run(request& r, task<> body) noexcept {
+    // The request may be gone when spawn() returns: it is kept alive by one child count.
+    ++r.children;
+    handlers_.spawn(guarded(r, std::move(body)));
+    --r.children;
+    if (r.finished) {
+        return maybe_free(r);
+    }
+    went_async(r);
+}
+
+void engine::went_async(request& r) noexcept {
+    if (r.session != nullptr && !r.held_session) {
+        r.held_session = true;
+        r.session->hold();
+    }
+    // What the head said has been used; it dies when the transport returns.
+    r.head = nullptr;
+    r.in_table = true;
+    in_flight_[bucket_of(r.session.get(), r.id)].push_back(r);
+    if (!r.replied && r.deadline_ns != INT64_MAX) {
+        loop_.timers().arm(r.deadline, r.deadline_ns);
+    }
+}
+
+void engine::on_deadline(io::timer& /*self*/, void* owner) noexcept {
+    request& r = *static_cast<request*>(owner);
+    engine& self = r.engine;
+    r.outcome = "timeout";
+    fault why;
+    why.code = rpc::timed_out;
+    why.http_status = 504;
+    why.message = "Request timed out";
+    // Stopping first only marks and schedules; the handler resumes in a later turn, and whatever
+    // it returns then finds the request answered.
+    r.stop.request(coro::stop_reason::deadline);
+    self.reply_error(r, why);
+}
+
+std::size_t engine::bucket_of(const session* s, json::view id) const noexcept {
+    return (base::hash_bytes(id_text(id)) ^ reinterpret_cast<std::uintptr_t>(s) >> 6U) % buckets;
+}
+
+bool engine::running(const session* of, json::view request_id) const noexcept {
+    auto& list = const_cast<in_flight_list&>(in_flight_[bucket_of(of, request_id)]);
+    for (request& r : list) {
+        if (r.session.get() == of && rpc::same_id(r.id, request_id)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void engine::cancel(const session_ref& of, json::view request_id) noexcept {
+    if (!request_id.exists()) {
+        return;
+    }
+    const std::string key = key_of(request_id);
+    if (shared_.shards() == 1) {
+        return cancel_here(of.get(), key);
+    }
+    shared_.broadcast([of, key](engine& e) { e.cancel_here(of.get(), key); });
+}
+
+void engine::cancel_here(const session* of, std::string_view key) noexcept {
+    // Walks all buckets only when asked across shards would be wasteful; the hash finds it.
+    const std::string_view text = key.substr(1);
+    const std::size_t bucket =
+        (base::hash_bytes(text) ^ reinterpret_cast<std::uintptr_t>(of) >> 6U) % buckets;
+    for (request& r : in_flight_[bucket]) {
+        if (r.session.get() != of || !matches(key, r.id) || r.mid == method_id::initialize) {
+            continue;
+        }
+        if (r.replied) {
+            return;
+        }
+        r.outcome = "cancelled";
+        r.replied = true;
+        r.stop.request(coro::stop_reason::client_cancelled);
+        if (reply_channel* to = r.channel) {
+            r.channel = nullptr;
+            to->drop(r);
+        }
+        return;
+    }
+}
+
+void engine::disconnected(request& r) noexcept {
+    r.channel = nullptr;
+    r.drained.set();
+    if (r.modern()) {
+        r.outcome = "disconnected";
+        r.replied = true;
+        r.stop.request(coro::stop_reason::disconnected);
+    }
+}
+
+std::size_t engine::disconnect_modern() noexcept {
+    std::size_t gone = 0;
+    for (in_flight_list& list : in_flight_) {
+        for (request& r : list) {
+            if (r.modern() && !r.replied) {
+                disconnected(r);
+                ++gone;
+            }
+        }
+    }
+    return gone;
+}
+
+void engine::writable() noexcept {
+    for (in_flight_list& list : in_flight_) {
+        for (request& r : list) {
+            r.drained.set();
+        }
+    }
+}
+
+void engine::drain() noexcept {
+    draining_.request(coro::stop_reason::shutdown);
+    hub_.drain();
+}
+
+void engine::stop_all() noexcept {
+    sweep_.cancel();
+    root_.request(coro::stop_reason::shutdown);
+}
+
+void engine::session_ended(const session* which) noexcept {
+    hub_.session_ended(which);
+    for (in_flight_list& list : in_flight_) {
+        // reply_error() never frees a request that has not finished, so walking on is safe.
+        for (request& r : list) {
+            if (r.session.get() != which || r.replied) {
+                continue;
+            }
+            r.outcome = "session_ended";
+            r.stop.request(coro::stop_reason::session_ended);
+            fault why;
+            why.code = rpc::invalid_request;
+            why.http_status = 404;
+            why.message = "Session ended";
+            reply_error(r, why);
+        }
+    }
+}
+
+void engine::expire_sessions() noexcept {
+    const std::int64_t before = now_ms() - shared_.options().session_idle_ms;
+    for (const session_ref& s : shared_.sessions().expire(shard_, before)) {
+        log::info("mcp.session_expired", {log::kv("revision", name_of(s->negotiated()))});
+        shared_.broadcast([s](engine& e) { e.session_ended(s.get()); });
+    }
+}
+
+void engine::on_sweep(io::timer& self, void* owner) noexcept {
+    engine& e = *static_cast<engine*>(owner);
+    e.expire_sessions();
+    const std::int64_t quarter = e.shared_.options().session_idle_ms / 4;
+    const std::int64_t pause = quarter < sweep_ms_min   ? sweep_ms_min
+                               : quarter > sweep_ms_max ? sweep_ms_max
+                                                        : quarter;
+    e.loop_.arm_in_ms(self, pause);
+}
+
+}  // namespace pillion::mcp

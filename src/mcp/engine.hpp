@@ -1,0 +1,135 @@
+// engine: the MCP server of one shard. It takes requests whose envelope and era are settled, runs
+// the method, and sees each one to its end: reply, deadline, cancellation, disconnect.
+//
+// A handler that answers without suspending never touches the deadline wheel or the in-flight
+// table: both are for those that wait. Thread: its shard.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include <pillion/task.hpp>
+
+#include "base/intrusive_list.hpp"
+#include "coro/scope.hpp"
+#include "coro/stop.hpp"
+#include "io/reactor.hpp"
+#include "mcp/hub.hpp"
+#include "mcp/replies.hpp"
+#include "mcp/request.hpp"
+#include "mcp/service.hpp"
+
+namespace pillion::mcp {
+
+class engine {
+ public:
+    engine(service& shared, io::reactor& loop, std::size_t shard);
+    engine(const engine&) = delete;
+    engine& operator=(const engine&) = delete;
+    // Asserts that no request is left.
+    ~engine();
+
+    io::reactor& loop() noexcept { return loop_; }
+    service& shared() noexcept { return shared_; }
+    const registry& registered() const noexcept { return shared_.registered(); }
+    std::size_t shard() const noexcept { return shard_; }
+    hub& changes() noexcept { return hub_; }
+    std::int64_t now_ms() const noexcept { return loop_.now_ns() / 1'000'000; }
+
+    // ---- for the transports ----
+
+    // An empty request; it frees itself when replied and finished. Or free it with discard().
+    request& make() noexcept;
+    void discard(request& r) noexcept;
+
+    // Runs a request whose id, params, method, rev, session and channel are set and whose
+    // transport-level checks (headers, session) passed. The reply may come before it returns.
+    void serve(request& r) noexcept;
+    // Answers with an error and finishes (for requests that never ran).
+    void refuse(request& r, const fault& why) noexcept;
+    // A legacy client's notifications/cancelled. Looks on all shards: the request may run on
+    // another connection's.
+    void cancel(const session_ref& of, json::view request_id) noexcept;
+    // The same on this shard only; `key` as key_of() makes it.
+    void cancel_here(const session* of, std::string_view key) noexcept;
+    // The client of this request went away. Modern requests stop; earlier ones run on without a
+    // reply (REVISIONS §5.5).
+    void disconnected(request& r) noexcept;
+    // The pipe's input ended: every modern request on this shard has lost its client. Returns how
+    // many there were.
+    std::size_t disconnect_modern() noexcept;
+    // The pipe takes more again: whoever waits to write goes on.
+    void writable() noexcept;
+    // True when a suspended request of this session and id runs on this shard.
+    bool running(const session* of, json::view request_id) const noexcept;
+
+    // ---- for the methods ----
+
+    // Sends the final message, once; afterwards the request has no channel.
+    void reply(request& r, base::byte_buffer message, std::uint16_t http_status = 200) noexcept;
+    void reply_error(request& r, const fault& why) noexcept;
+    // Runs an asynchronous body as the request's own task and sees to deadline and cancellation.
+    void run(request& r, task<> body) noexcept;
+    // The request's work is done; frees it unless its reply is still due.
+    void finish(request& r) noexcept;
+
+    // ---- draining ----
+
+    // Ends listen streams, lets the rest finish. stop_all() asks the rest to stop as well.
+    void drain() noexcept;
+    void stop_all() noexcept;
+    bool draining() const noexcept { return draining_.requested(); }
+    std::size_t live_requests() const noexcept { return live_; }
+    // Requested at drain(): what serves for ever (listen streams) hangs on it.
+    coro::stop_node& drain_node() noexcept { return draining_; }
+
+    // Ends idle sessions of this shard; called by its own timer.
+    void expire_sessions() noexcept;
+    // Called on each shard when a session has ended: its streams end, its calls stop.
+    void session_ended(const session* which) noexcept;
+
+ private:
+    friend struct detail::request_state;
+    static void on_deadline(io::timer& self, void* owner) noexcept;
+    static void on_sweep(io::timer& self, void* owner) noexcept;
+    // The one place where what users throw is caught.
+    task<> guarded(request& r, task<> body);
+    void went_async(request& r) noexcept;
+    void maybe_free(request& r) noexcept;
+    std::size_t bucket_of(const session* s, json::view id) const noexcept;
+
+    // methods_*.cpp
+    void method_initialize(request& r);
+    void method_discover(request& r);
+    void method_set_level(request& r);
+    void method_subscribe(request& r, bool on);
+    void method_tools_list(request& r);
+    void method_prompts_list(request& r);
+    void method_resources_list(request& r);
+    void method_templates_list(request& r);
+    void method_tools_call(request& r);
+    void method_prompts_get(request& r);
+    void method_resources_read(request& r);
+    void method_complete(request& r);
+    void method_listen(request& r);
+
+    using in_flight_list = base::intrusive_list<request, detail::in_flight_tag>;
+    static constexpr std::size_t buckets = 1024;
+    static constexpr std::size_t spare_max = 256;
+
+    service& shared_;
+    io::reactor& loop_;
+    std::size_t shard_;
+    hub hub_;
+    coro::stop_node root_;      // everything this shard runs
+    coro::stop_node draining_;  // drain() requests it
+    coro::scope handlers_;
+    std::array<in_flight_list, buckets> in_flight_;
+    void* spare_ = nullptr;     // freed request blocks
+    std::size_t spares_ = 0;
+    std::size_t live_ = 0;
+    io::timer sweep_;
+};
+
+}  // namespace pillion::mcp

@@ -1,0 +1,100 @@
+#include "mcp/http_client.hpp"
+
+#include "base/assert.hpp"
+
+namespace pillion::mcp {
+
+cors_headers::cors_headers(std::string_view origin) noexcept : origin_(origin) {}
+
+std::size_t cors_headers::put(http::extra_header* to) const noexcept {
+    if (origin_.empty()) {
+        return 0;
+    }
+    to[0] = {"Access-Control-Allow-Origin", origin_};
+    to[1] = {"Vary", "Origin"};
+    to[2] = {"Access-Control-Expose-Headers",
+             "Mcp-Session-Id, X-Request-Id, WWW-Authenticate, Retry-After"};
+    return room;
+}
+
+void http_client::attach(http::exchange& ex, request& r) noexcept {
+    PILLION_ASSERT(exchange_ == nullptr);
+    exchange_ = &ex;
+    live_ = &r;
+    r.channel = this;
+    ex.listen(this);
+}
+
+http::exchange& http_client::detach() noexcept {
+    http::exchange& ex = *exchange_;
+    exchange_ = nullptr;
+    live_ = nullptr;
+    ex.listen(nullptr);
+    return ex;
+}
+
+bool http_client::notify(request& /*r*/, base::byte_buffer message) noexcept {
+    if (!exchange_->streaming()) {
+        http::extra_header extra[cors_headers::room];
+        exchange_->begin_sse(extra, cors_headers(origin).put(extra));
+    }
+    return exchange_->send_event(std::move(message));
+}
+
+void http_client::reply(request& r, base::byte_buffer message,
+                        std::uint16_t http_status) noexcept {
+    // Detached first: the connection may start the next pipelined request inside respond().
+    http::exchange& ex = detach();
+    if (ex.streaming()) {
+        ex.send_event(std::move(message));
+        return ex.end_sse();
+    }
+    http::extra_header extra[cors_headers::room + 2];
+    std::size_t count = cors_headers(origin).put(extra);
+    if (r.mid == method_id::initialize && r.session != nullptr) {
+        extra[count++] = {"Mcp-Session-Id", r.session->id()};
+        last_session = r.session;
+    }
+    if (http_status == 429 || http_status == 503) {
+        extra[count++] = {"Retry-After", http_status == 429 ? "60" : "30"};
+    }
+    ex.respond(http_status, "application/json", std::move(message), extra, count);
+}
+
+void http_client::drop(request& /*r*/) noexcept {
+    // A cancelled call gets no response; over HTTP a stream that ends empty says so (G20).
+    http::exchange& ex = detach();
+    if (!ex.streaming()) {
+        http::extra_header extra[cors_headers::room];
+        ex.begin_sse(extra, cors_headers(origin).put(extra));
+    }
+    ex.end_sse();
+}
+
+void http_client::on_peer_eof() noexcept {
+    // From 2026-07-28 on a client that hangs up has cancelled. Earlier ones may have closed only
+    // their sending side, and their calls go on in any case.
+    if (live_ != nullptr && live_->modern()) {
+        request& r = *live_;
+        http::exchange& ex = detach();
+        engine_.disconnected(r);
+        ex.abort();
+    }
+}
+
+void http_client::on_drained() noexcept {
+    if (live_ != nullptr) {
+        live_->drained.set();
+    }
+}
+
+void http_client::on_gone() noexcept {
+    exchange_ = nullptr;
+    if (live_ != nullptr) {
+        request& r = *live_;
+        live_ = nullptr;
+        engine_.disconnected(r);
+    }
+}
+
+}  // namespace pillion::mcp

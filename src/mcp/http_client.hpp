@@ -1,0 +1,53 @@
+// http_client: what the MCP layer keeps of one HTTP connection: the way back of the request under
+// way on it, and the session seen last. Lives as the connection's tag.
+//
+// Thread: its shard.
+#pragma once
+
+#include <string>
+
+#include "http/exchange.hpp"
+#include "mcp/engine.hpp"
+#include "mcp/reply_channel.hpp"
+
+namespace pillion::mcp {
+
+// Headers that let a page of an allowed origin read an answer. Holds at most `room` of them.
+class cors_headers {
+ public:
+    static constexpr std::size_t room = 3;
+    // `origin` empty: none are needed.
+    explicit cors_headers(std::string_view origin) noexcept;
+    std::size_t put(http::extra_header* to) const noexcept;
+
+ private:
+    std::string_view origin_;
+};
+
+class http_client final : public reply_channel, private http::exchange_listener {
+ public:
+    explicit http_client(engine& e) noexcept : engine_(e) {}
+
+    // Ties the exchange to a request: replies go there from now on.
+    void attach(http::exchange& ex, request& r) noexcept;
+
+    bool notify(request& r, base::byte_buffer message) noexcept override;
+    void reply(request& r, base::byte_buffer message, std::uint16_t http_status) noexcept override;
+    void drop(request& r) noexcept override;
+
+    // The session this connection used last, and the Origin of its current request ("" for none).
+    session_ref last_session;
+    std::string origin;
+
+ private:
+    void on_peer_eof() noexcept override;
+    void on_drained() noexcept override;
+    void on_gone() noexcept override;
+    http::exchange& detach() noexcept;
+
+    engine& engine_;
+    http::exchange* exchange_ = nullptr;
+    request* live_ = nullptr;
+};
+
+}  // namespace pillion::mcp

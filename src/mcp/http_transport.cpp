@@ -1,0 +1,420 @@
+#include "mcp/http_transport.hpp"
+
+#include "base/log.hpp"
+#include "http/media.hpp"
+#include "json/parser.hpp"
+#include "mcp/http_batch.hpp"
+#include "mcp/http_client.hpp"
+#include "mcp/legacy_stream.hpp"
+#include "mcp/modern_checks.hpp"
+#include "rpc/errors.hpp"
+
+namespace pillion::mcp {
+
+namespace {
+
+using http::header_id;
+
+constexpr std::string_view json_type = "application/json";
+constexpr std::string_view allow_mcp = "POST, GET, DELETE, OPTIONS";
+constexpr std::string_view allow_read = "GET, HEAD";
+
+// The JSON-RPC code that goes with a status the HTTP layer decided on (STANDARD row 28).
+int code_of(std::uint16_t status) noexcept {
+    switch (status) {
+        case 408:
+            return rpc::timed_out;
+        case 413:
+            return rpc::too_large;
+        case 500:
+            return rpc::internal_error;
+        case 503:
+            return rpc::unavailable;
+        default:
+            return rpc::invalid_request;
+    }
+}
+
+bool header_says_modern(const http::request_head& head) noexcept {
+    return head.get(header_id::mcp_protocol_version) == name_of(modern);
+}
+
+void free_client(void* tag) noexcept { delete static_cast<http_client*>(tag); }
+
+}  // namespace
+
+http_transport::http_transport(engine& e, http_options options)
+    : engine_(e), options_(std::move(options)), started_ns_(e.loop().now_ns()) {}
+
+http_transport::place http_transport::place_of(std::string_view path) const noexcept {
+    if (path == options_.path) {
+        return place::mcp;
+    }
+    if (path == "/health" || path == "/healthz" || path == "/livez") {
+        return place::health;
+    }
+    if (path == "/ready" || path == "/readyz") {
+        return place::ready;
+    }
+    return path == "/" ? place::home : place::nowhere;
+}
+
+bool http_transport::origin_ok(const http::request_head& head) const noexcept {
+    if (head.count(header_id::origin) > 1) {
+        return false;
+    }
+    if (options_.check_host && !options_.origins.host_allowed(head.host())) {
+        return false;
+    }
+    return !head.has(header_id::origin) ||
+           options_.origins.origin_allowed(head.get(header_id::origin));
+}
+
+std::uint16_t http_transport::admit_mcp(const http::request_head& head) const noexcept {
+    const http::accepts accept = http::parse_accept(head);
+    switch (head.m) {
+        case http::method::post:
+            if (!head.has_content_length && !head.chunked) {
+                return 411;
+            }
+            if (!http::is_json_content_type(head.get(header_id::content_type)) ||
+                head.has(header_id::content_encoding)) {
+                return 415;
+            }
+            return accept.json && accept.sse ? 0 : 406;
+        case http::method::get:
+            if (header_says_modern(head)) {
+                return 405;
+            }
+            return accept.sse ? 0 : 406;
+        case http::method::delete_:
+            return header_says_modern(head) ? 405 : 0;
+        case http::method::options:
+            return 0;
+        case http::method::other:
+            return 501;
+        default:
+            return 405;
+    }
+}
+
+http::admission http_transport::admit(const http::exchange& ex) noexcept {
+    const http::request_head& head = ex.head();
+    http::admission a;
+    a.body_bytes_max = limits::body_bytes_max;
+    const place where = place_of(head.path());
+    if (where == place::nowhere) {
+        a.refuse_status = 404;
+    } else if (!origin_ok(head)) {
+        a.refuse_status = 403;
+    } else if (where == place::mcp) {
+        a.refuse_status = admit_mcp(head);
+    } else if (head.m != http::method::get && head.m != http::method::head) {
+        a.refuse_status = head.m == http::method::other ? 501 : 405;
+    }
+    if (a.refuse_status == 0 && head.has_content_length && head.content_length > a.body_bytes_max) {
+        a.refuse_status = 413;
+    }
+    return a;
+}
+
+std::string_view http_transport::refuse(const http::request_head* head, std::uint16_t status,
+                                        std::string_view reason, base::byte_buffer& body,
+                                        http::extra_header* extra,
+                                        std::size_t& extra_count) noexcept {
+    extra_count = 0;
+    if (status == 405) {
+        const bool mcp = head != nullptr && place_of(head->path()) == place::mcp;
+        extra[extra_count++] = {"Allow", mcp ? allow_mcp : allow_read};
+    } else if (status == 503) {
+        extra[extra_count++] = {"Retry-After", "30"};
+    }
+    write_error_without_id(body, code_of(status), reason, {}, false);
+    return json_type;
+}
+
+http_client& http_transport::client_of(http::exchange& ex) {
+    auto* client = static_cast<http_client*>(ex.tag());
+    if (client == nullptr) {
+        client = new http_client(engine_);
+        ex.set_tag(client, &free_client);
+    }
+    const std::string_view origin = ex.head().get(header_id::origin);
+    if (client->origin != origin) {
+        client->origin.assign(origin);
+    }
+    return *client;
+}
+
+void http_transport::handle(http::exchange& ex) noexcept {
+    switch (place_of(ex.head().path())) {
+        case place::mcp:
+            switch (ex.head().m) {
+                case http::method::post:
+                    return handle_post(ex);
+                case http::method::get:
+                    return handle_get(ex);
+                case http::method::delete_:
+                    return handle_delete(ex);
+                default:
+                    return handle_options(ex);
+            }
+        case place::health:
+            return handle_health(ex, place::health);
+        case place::ready:
+            return handle_health(ex, place::ready);
+        case place::home:
+            return handle_health(ex, place::home);
+        case place::nowhere:
+            break;
+    }
+    fail(ex, 404, rpc::invalid_request, "Not found");
+}
+
+void http_transport::fail(http::exchange& ex, std::uint16_t status, int code,
+                          std::string_view message, json::view id, std::string_view data) {
+    http_client& c = client_of(ex);
+    base::byte_buffer body(engine_.loop().chunks(), http::exchange::head_gap);
+    json::writer w(body);
+    w.fragment(R"({"jsonrpc":"2.0")");
+    if (id.exists()) {
+        w.key_raw(R"("id":)");
+        rpc::write_id(w, id);
+    }
+    w.fragment(R"(,"error":{"code":)");
+    w.integer(code);
+    w.key_raw(R"("message":)");
+    w.string(message);
+    w.fragment(R"(,"data":{"requestId":)");
+    w.string_lossy(ex.request_id());
+    if (data.size() > 2) {
+        w.raw(data.substr(1, data.size() - 2));
+    }
+    w.fragment("}}}");
+    http::extra_header extra[cors_headers::room];
+    ex.respond(status, json_type, std::move(body), extra, cors_headers(c.origin).put(extra));
+}
+
+void http_transport::handle_post(http::exchange& ex) {
+    request& r = engine_.make();
+    r.request_id = r.memory.dup(ex.request_id());
+    base::chunk* body = ex.take_body();
+    if (body != nullptr) {
+        r.memory.adopt(body);
+    }
+    json::parse_result parsed;
+    if (body != nullptr) {
+        parsed = json::parse(body->data() + body->begin, body->size(), r.memory);
+    }
+    if (!parsed.ok) {
+        engine_.discard(r);
+        return fail(ex, 400, rpc::parse_error, "Parse error");
+    }
+    r.head = &ex.head();
+    if (parsed.root.is_array()) {
+        return handle_batch(ex, r, parsed.root);
+    }
+    handle_message(ex, r, parsed.root);
+}
+
+bool http_transport::find_session(http::exchange& ex, http_client& c, session_ref& out,
+                                  json::view id) {
+    const http::request_head& head = ex.head();
+    const std::string_view version = head.get(header_id::mcp_protocol_version);
+    if (!version.empty() && !find_revision(version)) {
+        base::byte_buffer data(engine_.loop().chunks());
+        json::writer w(data);
+        w.fragment(R"({"supported":)");
+        w.raw(all_revisions_json());
+        w.key_raw(R"("requested":)");
+        w.string_lossy(version);
+        w.end_object();
+        fail(ex, 400, rpc::unsupported_version, "Unsupported protocol version", id, data.view());
+        return false;
+    }
+    const std::string_view sid = head.get(header_id::mcp_session_id);
+    if (sid.empty() || head.count(header_id::mcp_session_id) > 1) {
+        fail(ex, 400, rpc::invalid_request, "A session is required: send Mcp-Session-Id", id);
+        return false;
+    }
+    if (c.last_session == nullptr || c.last_session->id() != sid || !c.last_session->alive()) {
+        c.last_session = engine_.shared().sessions().find(sid);
+    }
+    if (c.last_session == nullptr) {
+        fail(ex, 404, rpc::invalid_request, "Session not found", id);
+        return false;
+    }
+    out = c.last_session;
+    out->touch(engine_.now_ms());
+    return true;
+}
+
+void http_transport::handle_message(http::exchange& ex, request& r, json::view root) {
+    const rpc::envelope e = rpc::classify(root);
+    http_client& c = client_of(ex);
+    if (e.kind == rpc::message_kind::invalid) {
+        fail(ex, 400, e.code, e.fault, e.id);
+        return engine_.discard(r);
+    }
+    const http::request_head& head = ex.head();
+    const bool handshake = e.method == "initialize";
+    bool modern_era = has_modern_meta(e.params);
+    session_ref s;
+    if (modern_era && head.has(header_id::mcp_session_id)) {
+        // A legacy version named in modern form belongs to the session it came with (G5).
+        const auto named = find_revision(e.params["_meta"][meta_version].str());
+        if (named && is_legacy(*named)) {
+            s = engine_.shared().sessions().find(head.get(header_id::mcp_session_id));
+            modern_era = s == nullptr;
+        }
+    }
+    modern_era = modern_era || (header_says_modern(head) && !handshake);
+    const bool fresh = !modern_era && handshake && e.kind == rpc::message_kind::request;
+    if (!modern_era && !fresh && s == nullptr && !find_session(ex, c, s, e.id)) {
+        return engine_.discard(r);
+    }
+    if (e.kind == rpc::message_kind::notification) {
+        handle_notification(ex, c, e, modern_era, s);
+        return engine_.discard(r);
+    }
+    if (e.kind == rpc::message_kind::response) {
+        // The server has asked nothing of a client of 2026-07-28; earlier answers that nobody
+        // waits for are dropped (AMBIGUITIES G48).
+        if (modern_era) {
+            fail(ex, 400, rpc::invalid_request, "Clients send no responses in this revision");
+        } else {
+            ex.respond_empty(202);
+        }
+        return engine_.discard(r);
+    }
+    r.rev = modern_era ? modern : fresh ? latest_legacy : s->negotiated();
+    r.session = std::move(s);
+    r.id = e.id;
+    r.method = e.method;
+    r.params = e.params;
+    if (!fresh && handshake && !modern_era) {
+        r.session = nullptr;
+    }
+    c.attach(ex, r);
+    engine_.serve(r);
+}
+
+void http_transport::handle_notification(http::exchange& ex, http_client& c,
+                                         const rpc::envelope& e, bool modern_era,
+                                         const session_ref& s) {
+    const http::request_head& head = ex.head();
+    if (modern_era) {
+        // Header rules for notifications are undefined; a contradiction is still one (G7).
+        if (head.has(header_id::mcp_method) && head.get(header_id::mcp_method) != e.method) {
+            return fail(ex, 400, rpc::header_mismatch,
+                        "Mcp-Method header does not match the body");
+        }
+    } else {
+        take_notification(engine_, e.method, e.params, s);
+    }
+    http::extra_header extra[cors_headers::room];
+    ex.respond_empty(202, extra, cors_headers(c.origin).put(extra));
+}
+
+void http_transport::handle_batch(http::exchange& ex, request& r, json::view root) {
+    http_client& c = client_of(ex);
+    session_ref s;
+    if (header_says_modern(ex.head())) {
+        fail(ex, 400, rpc::invalid_request, "Batches are not part of this protocol revision");
+        return engine_.discard(r);
+    }
+    if (!find_session(ex, c, s)) {
+        return engine_.discard(r);
+    }
+    if (!has_batches(s->negotiated()) || root.size() == 0 ||
+        root.size() > limits::batch_messages_max) {
+        fail(ex, 400, rpc::invalid_request,
+             !has_batches(s->negotiated()) ? "Batches are not part of this protocol revision"
+             : root.size() == 0            ? "A batch may not be empty"
+                                           : "Too many messages in one batch");
+        return engine_.discard(r);
+    }
+    r.head = nullptr;
+    auto* all = new http_batch(engine_, r, ex, c.origin);
+    all->run(root, s);
+}
+
+void http_transport::handle_get(http::exchange& ex) {
+    http_client& c = client_of(ex);
+    session_ref s;
+    if (find_session(ex, c, s)) {
+        legacy_stream::open(engine_, ex, std::move(s), c.origin);
+    }
+}
+
+void http_transport::handle_delete(http::exchange& ex) {
+    http_client& c = client_of(ex);
+    session_ref s;
+    if (!find_session(ex, c, s)) {
+        return;
+    }
+    c.last_session = nullptr;
+    if (!engine_.shared().sessions().remove(s->id())) {
+        return fail(ex, 404, rpc::invalid_request, "Session not found");
+    }
+    log::info("mcp.session_deleted", {log::kv("request_id", ex.request_id())});
+    http::extra_header extra[cors_headers::room];
+    ex.respond_empty(204, extra, cors_headers(c.origin).put(extra));
+    engine_.shared().broadcast([s](engine& e) { e.session_ended(s.get()); });
+}
+
+void http_transport::handle_options(http::exchange& ex) {
+    http_client& c = client_of(ex);
+    http::extra_header extra[cors_headers::room + 4];
+    std::size_t count = cors_headers(c.origin).put(extra);
+    extra[count++] = {"Allow", allow_mcp};
+    if (count > 1) {
+        extra[count++] = {"Access-Control-Allow-Methods", allow_mcp};
+        // Preflights ask for Mcp-Param-* by their real names: what they ask for is granted.
+        const std::string_view asked = ex.head().get(header_id::access_control_request_headers);
+        extra[count++] = {"Access-Control-Allow-Headers",
+                          asked.empty() ? std::string_view(
+                                              "Content-Type, Accept, Authorization, "
+                                              "Mcp-Session-Id, MCP-Protocol-Version, Mcp-Method, "
+                                              "Mcp-Name, Last-Event-ID, X-Request-Id, "
+                                              "traceparent, tracestate")
+                                        : asked};
+        extra[count++] = {"Access-Control-Max-Age", "600"};
+    }
+    ex.respond_empty(204, extra, count);
+}
+
+void http_transport::handle_health(http::exchange& ex, place which) {
+    base::byte_buffer body(engine_.loop().chunks(), http::exchange::head_gap);
+    const detail::implementation_info& info = engine_.registered().info();
+    if (which == place::home) {
+        body.append(info.name);
+        body.append(" ");
+        body.append(info.version);
+        body.append(": a Model Context Protocol server. The endpoint is ");
+        body.append(options_.path);
+        body.append(".\n");
+        return ex.respond(200, "text/plain; charset=utf-8", std::move(body));
+    }
+    const bool ready = !engine_.draining();
+    const bool good = which == place::health || ready;
+    json::writer w(body);
+    w.begin_object();
+    w.key_raw(R"("status":)");
+    w.string(which == place::health ? "ok" : ready ? "ready" : "not_ready");
+    if (which == place::health) {
+        w.key_raw(R"("version":)");
+        w.string_lossy(info.version);
+        w.key_raw(R"("uptime":)");
+        w.integer((engine_.loop().now_ns() - started_ns_) / 1'000'000'000);
+    } else {
+        w.fragment(R"(,"checks":{"accepting":)");
+        w.string(ready ? "ok" : "fail");
+        w.fragment("}");
+    }
+    w.end_object();
+    const http::extra_header extra[] = {{"Cache-Control", "no-store"}};
+    ex.respond(good ? 200 : 503, json_type, std::move(body), extra, 1);
+}
+
+}  // namespace pillion::mcp

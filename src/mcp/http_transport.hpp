@@ -1,0 +1,66 @@
+// http_transport: the MCP endpoint over HTTP (REVISIONS §2, §5): Streamable HTTP for all revisions
+// on one path, and the health endpoints beside it.
+//
+// One instance per shard and listening address (the Origin rules depend on the address); they share
+// the shard's engine. Thread: its shard.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "http/exchange.hpp"
+#include "http/origin.hpp"
+#include "mcp/engine.hpp"
+#include "rpc/envelope.hpp"
+
+namespace pillion::mcp {
+
+class http_client;
+
+struct http_options {
+    std::string path = "/mcp";
+    // The Host and Origin rules; a unix socket has no address to be rebound.
+    http::origin_policy origins;
+    bool check_host = true;
+
+    http_options(std::string endpoint_path, http::origin_policy policy, bool host_checked)
+        : path(std::move(endpoint_path)), origins(std::move(policy)), check_host(host_checked) {}
+};
+
+class http_transport final : public http::request_handler {
+ public:
+    http_transport(engine& e, http_options options);
+
+    http::admission admit(const http::exchange& ex) noexcept override;
+    void handle(http::exchange& ex) noexcept override;
+    std::string_view refuse(const http::request_head* head, std::uint16_t status,
+                            std::string_view reason, base::byte_buffer& body,
+                            http::extra_header* extra, std::size_t& extra_count) noexcept override;
+
+ private:
+    enum class place : std::uint8_t { mcp, health, ready, home, nowhere };
+    place place_of(std::string_view path) const noexcept;
+    std::uint16_t admit_mcp(const http::request_head& head) const noexcept;
+    bool origin_ok(const http::request_head& head) const noexcept;
+
+    void handle_post(http::exchange& ex);
+    void handle_message(http::exchange& ex, request& r, json::view root);
+    void handle_batch(http::exchange& ex, request& r, json::view root);
+    void handle_notification(http::exchange& ex, http_client& c, const rpc::envelope& e,
+                             bool modern_era, const session_ref& s);
+    void handle_get(http::exchange& ex);
+    void handle_delete(http::exchange& ex);
+    void handle_options(http::exchange& ex);
+    void handle_health(http::exchange& ex, place which);
+    void fail(http::exchange& ex, std::uint16_t status, int code, std::string_view message,
+              json::view id = {}, std::string_view data = {});
+    bool find_session(http::exchange& ex, http_client& c, session_ref& out, json::view id = {});
+    http_client& client_of(http::exchange& ex);
+
+    engine& engine_;
+    http_options options_;
+    std::int64_t started_ns_;
+};
+
+}  // namespace pillion::mcp

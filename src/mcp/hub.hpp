@@ -1,0 +1,84 @@
+// hub: who on this shard wants to hear that something changed.
+//
+// Listeners are the open `subscriptions/listen` requests (2026-07-28), the GET streams of legacy
+// sessions and the stdio pipe. A publisher posts one event to every shard; each hub walks its own
+// list, so nothing here is locked. Thread: its shard.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/intrusive_list.hpp"
+
+namespace pillion::mcp {
+
+enum class change : std::uint8_t { tools, prompts, resources, resource_updated };
+
+class session;
+
+// What changed; `uri` only for resource_updated.
+struct change_event {
+    change what;
+    std::string_view uri;
+};
+
+class change_listener : public base::list_hook<> {
+ public:
+    // Delivers the event if this listener asked for it. Must not add or remove listeners other
+    // than itself.
+    virtual void on_change(const change_event& event) noexcept = 0;
+    // A legacy session has ended: its streams close.
+    virtual void on_session_end(const session* which) noexcept = 0;
+    // The shard drains: streams end properly.
+    virtual void on_drain() noexcept = 0;
+
+ protected:
+    ~change_listener() = default;
+};
+
+class hub {
+ public:
+    void add(change_listener& listener) noexcept { listeners_.push_back(listener); }
+
+    // Tells every listener.
+    void publish(const change_event& event) noexcept {
+        tell([&](change_listener& l) { l.on_change(event); });
+    }
+    void session_ended(const session* which) noexcept {
+        tell([&](change_listener& l) { l.on_session_end(which); });
+    }
+    void drain() noexcept {
+        tell([](change_listener& l) { l.on_drain(); });
+    }
+
+ private:
+    // A listener may unlink or destroy itself when told.
+    template <class Tell>
+    void tell(Tell&& one) noexcept {
+        base::intrusive_list<change_listener> told;
+        while (change_listener* listener = listeners_.pop_front()) {
+            told.push_back(*listener);
+            one(*listener);
+        }
+        listeners_.splice_back(told);
+    }
+
+    base::intrusive_list<change_listener> listeners_;
+};
+
+// "notifications/tools/list_changed" and so on.
+constexpr std::string_view notification_of(change what) noexcept {
+    switch (what) {
+        case change::tools:
+            return "notifications/tools/list_changed";
+        case change::prompts:
+            return "notifications/prompts/list_changed";
+        case change::resources:
+            return "notifications/resources/list_changed";
+        case change::resource_updated:
+            return "notifications/resources/updated";
+    }
+    return {};
+}
+
+}  // namespace pillion::mcp

@@ -1,0 +1,293 @@
+// Methods that run the user's handlers (methods of mcp/engine.hpp).
+#include <exception>
+
+#include "base/log.hpp"
+#include "mcp/engine.hpp"
+#include "mcp/modern_checks.hpp"
+#include "rpc/errors.hpp"
+
+namespace pillion::mcp {
+
+namespace {
+
+fault bad_params(std::string_view message, std::string_view data = {}) {
+    fault f;
+    f.code = rpc::invalid_params;
+    f.message = message;
+    f.data_json = data;
+    return f;
+}
+
+constexpr std::string_view name_required = R"({"field":"name","reason":"required"})";
+
+void set_deadline(engine& e, request& r, std::int64_t timeout_ms) noexcept {
+    r.deadline_ns = e.loop().now_ns() + timeout_ms * 1'000'000;
+}
+
+task<> call_tool(engine& e, request& r) {
+    task<tool_result> call = r.tool->definition->handler.async(r.ctx, r.arguments);
+    tool_result out = co_await std::move(call);
+    if (!r.replied) {
+        const detail::result_state& state = *request::state_of(out);
+        e.reply(r, tool_reply(r, state), state.http_status);
+    }
+    e.finish(r);
+}
+
+task<> get_prompt(engine& e, request& r) {
+    task<prompt_result> call = r.prompt->definition->handler(r.ctx, r.arguments);
+    prompt_result out = co_await std::move(call);
+    if (!r.replied) {
+        const detail::result_state& state = *request::state_of(out);
+        e.reply(r, prompt_reply(r, state), state.http_status);
+    }
+    e.finish(r);
+}
+
+task<resource_result> start_read(request& r) {
+    if (r.resource != nullptr && r.resource->definition->handler) {
+        return r.resource->definition->handler(r.ctx, r.target);
+    }
+    return r.provider->read(r.ctx, r.target);
+}
+
+task<> read_resource(engine& e, request& r) {
+    task<resource_result> call = start_read(r);
+    resource_result out = co_await std::move(call);
+    if (!r.replied) {
+        const detail::result_state& state = *request::state_of(out);
+        e.reply(r, resource_reply(r, state), state.http_status);
+    }
+    e.finish(r);
+}
+
+task<> complete(engine& e, request& r, const completion_handler* handler, std::string_view typed,
+                json::view known) {
+    task<completion_result> call = (*handler)(r.ctx, typed, known);
+    completion_result out = co_await std::move(call);
+    if (!r.replied) {
+        const detail::result_state& state = *request::state_of(out);
+        e.reply(r, completion_reply(r, state), state.http_status);
+    }
+    e.finish(r);
+}
+
+// Arguments that do not fit the schema: towards newer clients something the model can read and
+// mend, towards older ones a protocol error (STANDARD row 80).
+void refuse_arguments(engine& e, request& r, const schema_check::failure& why) {
+    base::byte_buffer data(r.memory.pool());
+    json::writer w(data);
+    if (bad_arguments_are_results(r.rev)) {
+        tool_result out = r.ctx.error("Invalid arguments: ",
+                                      why.path.empty() ? std::string_view("/") : why.path, ": ",
+                                      why.message);
+        r.outcome = "bad_arguments";
+        e.reply(r, tool_reply(r, *request::state_of(out)));
+        return e.finish(r);
+    }
+    w.begin_object();
+    w.key_raw(R"("field":)");
+    w.string_lossy(why.path);
+    w.key_raw(R"("reason":)");
+    w.string_lossy(why.reason);
+    w.end_object();
+    r.outcome = "bad_arguments";
+    e.refuse(r, bad_params("Invalid arguments", r.memory.dup(data.view())));
+}
+
+void call_plain(engine& e, request& r) {
+    try {
+        tool_result out = r.tool->definition->handler.plain(r.ctx, r.arguments);
+        const detail::result_state& state = *request::state_of(out);
+        e.reply(r, tool_reply(r, state), state.http_status);
+        return e.finish(r);
+    } catch (const std::exception& fault) {
+        log::error("mcp.handler_threw",
+                   {log::kv("target", r.target), log::kv("request_id", r.request_id),
+                    log::kv("what", fault.what())});
+    } catch (...) {
+        log::error("mcp.handler_threw",
+                   {log::kv("target", r.target), log::kv("request_id", r.request_id)});
+    }
+    fault why;
+    why.code = rpc::internal_error;
+    why.message = "Internal error";
+    r.outcome = "exception";
+    e.refuse(r, why);
+}
+
+const completion_handler* find_completion(const registry& reg, json::view params, fault& why) {
+    const json::view ref = params["ref"];
+    const std::string_view argument = params["argument"]["name"].str();
+    const std::string_view type = ref["type"].str();
+    static const completion_handler none;
+    if (type == "ref/prompt") {
+        const prompt* p = reg.find_prompt(ref["name"].str());
+        if (p == nullptr) {
+            why = bad_params("Unknown prompt", R"({"field":"ref","reason":"not_found"})");
+            return nullptr;
+        }
+        for (const detail::prompt_argument& a : p->definition->arguments) {
+            if (a.name == argument) {
+                return a.complete ? &a.complete : &none;
+            }
+        }
+        why = bad_params("Unknown argument", R"({"field":"argument","reason":"not_found"})");
+        return nullptr;
+    }
+    if (type == "ref/resource") {
+        const resource* t = reg.find_template(ref["uri"].str());
+        if (t == nullptr) {
+            if (reg.find_resource(ref["uri"].str()) != nullptr) {
+                return &none;
+            }
+            why = bad_params("Unknown resource template",
+                             R"({"field":"ref","reason":"not_found"})");
+            return nullptr;
+        }
+        for (const std::string& name : t->pattern.variables()) {
+            if (name == argument) {
+                const auto at = t->definition->complete.find(name);
+                return at == t->definition->complete.end() ? &none : &at->second;
+            }
+        }
+        why = bad_params("Unknown argument", R"({"field":"argument","reason":"not_found"})");
+        return nullptr;
+    }
+    why = bad_params("ref.type must be ref/prompt or ref/resource",
+                     R"({"field":"ref.type","reason":"enum"})");
+    return nullptr;
+}
+
+}  // namespace
+
+void engine::method_tools_call(request& r) {
+    const json::view name = r.params["name"];
+    if (!name.is_string()) {
+        return refuse(r, bad_params("name is required", name_required));
+    }
+    r.target = name.str();
+    r.tool = registered().find_tool(r.target);
+    if (r.tool == nullptr) {
+        return refuse(r, bad_params("Unknown tool", R"({"field":"name","reason":"not_found"})"));
+    }
+    r.arguments = r.params["arguments"];
+    if (r.arguments.exists() && !r.arguments.is_object()) {
+        return refuse(r, bad_params("arguments must be an object",
+                                    R"({"field":"arguments","reason":"type"})"));
+    }
+    fault why;
+    if (r.modern() && !check_param_headers(r, why)) {
+        return refuse(r, why);
+    }
+    if (!r.arguments.exists()) {
+        r.arguments = shared_.empty_object();
+    }
+    schema_check::failure misfit;
+    if (!r.tool->input->validate(r.arguments, r.memory, misfit)) {
+        return refuse_arguments(*this, r, misfit);
+    }
+    set_deadline(*this, r, r.tool->timeout_ms);
+    if (r.tool->definition->handler.plain) {
+        return call_plain(*this, r);
+    }
+    run(r, call_tool(*this, r));
+}
+
+void engine::method_prompts_get(request& r) {
+    const json::view name = r.params["name"];
+    if (!name.is_string()) {
+        return refuse(r, bad_params("name is required", name_required));
+    }
+    r.target = name.str();
+    r.prompt = registered().find_prompt(r.target);
+    if (r.prompt == nullptr) {
+        return refuse(r, bad_params("Unknown prompt", R"({"field":"name","reason":"not_found"})"));
+    }
+    r.arguments = r.params["arguments"];
+    if (r.arguments.exists() && !r.arguments.is_object()) {
+        return refuse(r, bad_params("arguments must be an object",
+                                    R"({"field":"arguments","reason":"type"})"));
+    }
+    for (const json::member m : r.arguments.members()) {
+        if (!m.value.is_string()) {
+            return refuse(r, bad_params("prompt arguments are strings",
+                                        R"({"field":"arguments","reason":"type"})"));
+        }
+    }
+    for (const detail::prompt_argument& a : r.prompt->definition->arguments) {
+        if (a.required && !r.arguments[a.name].exists()) {
+            base::byte_buffer data(loop_.chunks());
+            json::writer w(data);
+            w.fragment(R"({"field":)");
+            w.string_lossy(a.name);
+            w.fragment(R"(,"reason":"required"})");
+            return refuse(r, bad_params("Missing required argument", r.memory.dup(data.view())));
+        }
+    }
+    set_deadline(*this, r, shared_.options().request_timeout_ms);
+    run(r, get_prompt(*this, r));
+}
+
+void engine::method_resources_read(request& r) {
+    const json::view uri = r.params["uri"];
+    if (!uri.is_string() || uri.str().empty()) {
+        return refuse(r, bad_params("uri is required", R"({"field":"uri","reason":"required"})"));
+    }
+    r.target = uri.str();
+    r.resource = registered().find_resource(r.target);
+    if (r.resource == nullptr) {
+        r.variables = r.memory.array<template_value>(uri_template::variables_max);
+        for (const resource& t : registered().templates()) {
+            const auto count = t.definition->handler
+                                   ? t.pattern.match(r.target, r.memory, r.variables)
+                                   : std::nullopt;
+            if (count) {
+                r.variable_count = *count;
+                r.resource = &t;
+                break;
+            }
+        }
+    }
+    if (r.resource == nullptr) {
+        for (const auto& provider : registered().providers()) {
+            if (provider->owns(r.target)) {
+                r.provider = provider.get();
+                break;
+            }
+        }
+        if (r.provider == nullptr) {
+            resource_result none = r.ctx.not_found();
+            const detail::result_state& state = *request::state_of(none);
+            r.outcome = "not_found";
+            reply(r, resource_reply(r, state));
+            return finish(r);
+        }
+    }
+    set_deadline(*this, r, shared_.options().request_timeout_ms);
+    run(r, read_resource(*this, r));
+}
+
+void engine::method_complete(request& r) {
+    fault why;
+    const json::view argument = r.params["argument"];
+    if (!r.params["ref"].is_object() || !argument["name"].is_string() ||
+        !argument["value"].is_string()) {
+        return refuse(r, bad_params("ref and argument with name and value are required",
+                                    R"({"field":"argument","reason":"required"})"));
+    }
+    const completion_handler* handler = find_completion(registered(), r.params, why);
+    if (handler == nullptr) {
+        return refuse(r, why);
+    }
+    if (!*handler) {
+        completion_result nothing = r.ctx.completion();
+        reply(r, completion_reply(r, *request::state_of(nothing)));
+        return finish(r);
+    }
+    set_deadline(*this, r, shared_.options().request_timeout_ms);
+    run(r, complete(*this, r, handler, argument["value"].str(),
+                    r.params["context"]["arguments"]));
+}
+
+}  // namespace pillion::mcp

@@ -1,0 +1,245 @@
+// The four lists and their pages (methods of mcp/engine.hpp).
+#include <algorithm>
+
+#include "mcp/cursor.hpp"
+#include "mcp/engine.hpp"
+#include "rpc/errors.hpp"
+
+namespace pillion::mcp {
+
+namespace {
+
+fault bad_cursor() {
+    fault f;
+    f.code = rpc::invalid_params;
+    f.message = "Invalid cursor";
+    f.data_json = R"({"field":"cursor","reason":"format"})";
+    return f;
+}
+
+// Reads params.cursor. Returns false when it is there but not one of this list's.
+bool read_cursor(request& r, list_kind kind, list_kind also, position& at, bool& given) {
+    const json::view cursor = r.params["cursor"];
+    given = cursor.exists();
+    if (!given) {
+        return true;
+    }
+    if (!cursor.is_string()) {
+        return false;
+    }
+    const auto decoded = decode_cursor(cursor.str(), r.memory);
+    if (!decoded || (decoded->kind != kind && decoded->kind != also)) {
+        return false;
+    }
+    at = *decoded;
+    return true;
+}
+
+// Where a list in registration order goes on behind the entry `after`; registered entries do not
+// vanish while the server runs.
+template <class List, class NameOf>
+std::size_t index_after(const List& list, std::string_view after, NameOf&& name_of) {
+    for (std::size_t i = 0; i < list.size(); ++i) {
+        if (name_of(list[i]) == after) {
+            return i + 1;
+        }
+    }
+    return list.size();
+}
+
+// A page of a registered list as the whole reply.
+template <class List, class NameOf>
+base::byte_buffer page_reply(request& r, list_kind kind, std::string_view member,
+                             const List& list, std::size_t from, NameOf&& name_of) {
+    const registry& reg = r.engine.registered();
+    const std::size_t to = std::min(list.size(), from + reg.page_size());
+    base::byte_buffer out = r.new_message();
+    json::writer w = begin_result(r, out);
+    w.key_raw(member);
+    w.begin_array();
+    for (std::size_t i = from; i < to; ++i) {
+        w.raw(list[i].entry[static_cast<std::size_t>(r.rev)]);
+    }
+    w.end_array();
+    if (to < list.size()) {
+        w.key_raw(R"("nextCursor":)");
+        const position next{kind, 0, name_of(list[to - 1])};
+        w.string(encode_cursor(next, r.memory));
+    }
+    write_caching(r, w, reg.cache_ttl_ms(), false);
+    end_result(r, w);
+    return out;
+}
+
+template <class List, class NameOf>
+void registered_list(engine& e, request& r, list_kind kind, std::string_view member,
+                     const List& list, NameOf&& name_of) {
+    position at{kind, 0, {}};
+    bool given = false;
+    if (!read_cursor(r, kind, kind, at, given)) {
+        return e.reply_error(r, bad_cursor());
+    }
+    const std::size_t from = given ? index_after(list, at.after, name_of) : 0;
+    e.reply(r, page_reply(r, kind, member, list, from, name_of));
+}
+
+// Renders the entries that a provider adds.
+class page_writer final : public resource_page {
+ public:
+    page_writer(request& r, json::writer& w, std::size_t room) noexcept
+        : request_(r), writer_(w), room_(room) {}
+
+    bool add(const resource_entry& entry) override {
+        if (room_ == 0) {
+            return false;
+        }
+        --room_;
+        json::writer& w = writer_;
+        w.begin_object();
+        w.key_raw(R"("uri":)");
+        w.string_lossy(entry.uri);
+        w.key_raw(R"("name":)");
+        w.string_lossy(entry.name);
+        if (!entry.title.empty() && has_titles(request_.rev)) {
+            w.key_raw(R"("title":)");
+            w.string_lossy(entry.title);
+        }
+        text(R"("description":)", entry.description);
+        text(R"("mimeType":)", entry.mime_type);
+        if (entry.size >= 0) {
+            w.key_raw(R"("size":)");
+            w.integer(entry.size);
+        }
+        if (!entry.last_modified.empty() && has_last_modified(request_.rev)) {
+            w.fragment(R"(,"annotations":{"lastModified":)");
+            w.string_lossy(entry.last_modified);
+            w.end_object();
+        }
+        w.end_object();
+        last_ = request_.memory.dup(entry.uri);
+        return true;
+    }
+
+    std::size_t room() const noexcept { return room_; }
+    void set_room(std::size_t entries) noexcept { room_ = entries; }
+    std::string_view last() const noexcept { return last_; }
+    void forget_last() noexcept { last_ = {}; }
+
+ private:
+    void text(std::string_view key, std::string_view value) {
+        if (!value.empty()) {
+            writer_.key_raw(key);
+            writer_.string_lossy(value);
+        }
+    }
+
+    request& request_;
+    json::writer& writer_;
+    std::size_t room_;
+    std::string_view last_;
+};
+
+}  // namespace
+
+void engine::method_tools_list(request& r) {
+    registered_list(*this, r, list_kind::tools, R"("tools":)", registered().tools(),
+                    [](const tool& t) { return std::string_view(t.definition->name); });
+}
+
+void engine::method_prompts_list(request& r) {
+    registered_list(*this, r, list_kind::prompts, R"("prompts":)", registered().prompts(),
+                    [](const prompt& p) { return std::string_view(p.definition->name); });
+}
+
+void engine::method_templates_list(request& r) {
+    registered_list(*this, r, list_kind::templates, R"("resourceTemplates":)",
+                    registered().templates(),
+                    [](const resource& t) { return std::string_view(t.definition->uri); });
+}
+
+namespace {
+
+// Registered resources first, then what the providers have, one behind the other.
+task<> list_resources(engine& e, request& r, position at, bool given) {
+    const registry& reg = e.registered();
+    base::byte_buffer out = r.new_message();
+    json::writer w = begin_result(r, out);
+    w.key_raw(R"("resources":)");
+    w.begin_array();
+    page_writer page(r, w, reg.page_size());
+    position next(at);
+    bool more = false;
+    if (at.kind == list_kind::resources) {
+        const auto& list = reg.resources();
+        std::size_t i = 0;
+        if (given) {
+            i = index_after(list, at.after,
+                            [](const resource& x) { return std::string_view(x.definition->uri); });
+        }
+        std::size_t room = reg.page_size();
+        for (; i < list.size() && room > 0; ++i, --room) {
+            w.raw(list[i].entry[static_cast<std::size_t>(r.rev)]);
+            next.after = list[i].definition->uri;
+        }
+        more = i < list.size();
+        page.set_room(room);
+        if (!more) {
+            at.kind = list_kind::provided;
+            at.provider = 0;
+            at.after = {};
+        }
+    }
+    const auto& providers = reg.providers();
+    while (!more && at.kind == list_kind::provided && at.provider < providers.size()) {
+        if (page.room() == 0) {
+            // Full at a seam: the next page asks this provider from where it stands.
+            more = true;
+            next = at;
+            break;
+        }
+        page.forget_last();
+        resource_provider& provider = *providers[at.provider];
+        result<bool> rest = co_await provider.list(r.ctx, at.after, page);
+        if (!rest) {
+            fault f;
+            f.code = rpc::internal_error;
+            f.message = "The list could not be read";
+            e.reply_error(r, f);
+            e.finish(r);
+            co_return;
+        }
+        if (*rest) {
+            more = true;
+            next.kind = list_kind::provided;
+            next.provider = at.provider;
+            next.after = page.last().empty() ? at.after : page.last();
+            break;
+        }
+        ++at.provider;
+        at.after = {};
+    }
+    w.end_array();
+    if (more) {
+        w.key_raw(R"("nextCursor":)");
+        w.string(encode_cursor(next, r.memory));
+    }
+    write_caching(r, w, reg.cache_ttl_ms(), false);
+    end_result(r, w);
+    e.reply(r, std::move(out));
+    e.finish(r);
+}
+
+}  // namespace
+
+void engine::method_resources_list(request& r) {
+    position at{list_kind::resources, 0, {}};
+    bool given = false;
+    if (!read_cursor(r, list_kind::resources, list_kind::provided, at, given) ||
+        (at.kind == list_kind::provided && at.provider >= registered().providers().size())) {
+        return refuse(r, bad_cursor());
+    }
+    r.deadline_ns = loop_.now_ns() + shared_.options().request_timeout_ms * 1'000'000;
+    run(r, list_resources(*this, r, at, given));
+}
+
+}  // namespace pillion::mcp

@@ -1,0 +1,121 @@
+// Handshake, discovery, logging level and subscriptions (methods of mcp/engine.hpp).
+#include "base/log.hpp"
+#include "mcp/engine.hpp"
+#include "mcp/modern_checks.hpp"
+#include "rpc/errors.hpp"
+
+namespace pillion::mcp {
+
+namespace {
+
+fault bad_params(std::string_view message, std::string_view data) {
+    fault f;
+    f.code = rpc::invalid_params;
+    f.message = message;
+    f.data_json = data;
+    return f;
+}
+
+void write_instructions(json::writer& w, const registry& reg) {
+    if (!reg.info().instructions.empty()) {
+        w.key_raw(R"("instructions":)");
+        w.string_lossy(reg.info().instructions);
+    }
+}
+
+}  // namespace
+
+void engine::method_initialize(request& r) {
+    const json::view version = r.params["protocolVersion"];
+    const json::view capabilities = r.params["capabilities"];
+    const json::view client = r.params["clientInfo"];
+    if (!version.is_string()) {
+        return reply_error(r, bad_params("protocolVersion is required",
+                                         R"({"field":"protocolVersion","reason":"required",)"
+                                         R"("supported":["2025-11-25","2025-06-18","2025-03-26",)"
+                                         R"("2024-11-05"],"requested":null})"));
+    }
+    if (!capabilities.is_object() || !client.is_object() || !client["name"].is_string() ||
+        !client["version"].is_string()) {
+        return reply_error(
+            r, bad_params("capabilities and clientInfo with name and version are required",
+                          R"({"field":"clientInfo","reason":"required"})"));
+    }
+    // Anything we do not speak with a handshake is answered with the newest we do; it is the
+    // client's to go on or to leave.
+    const auto asked = find_revision(version.str());
+    r.rev = asked && is_legacy(*asked) ? *asked : latest_legacy;
+
+    base::byte_buffer text(loop_.chunks());
+    json::writer(text).value(capabilities);
+    auto born = std::make_shared<session>(
+        session_table::new_id(shard_), shard_, r.rev, std::string(text.view()),
+        std::string(client["name"].str()), std::string(client["version"].str()), now_ms());
+    if (r.head != nullptr && !shared_.sessions().insert(born)) {
+        fault f;
+        f.code = rpc::unavailable;
+        f.http_status = 503;
+        f.message = "Too many sessions";
+        f.data_json = R"({"retryAfter":30})";
+        return reply_error(r, f);
+    }
+    r.session = std::move(born);
+    log::info("mcp.initialize",
+              {log::kv("client", client["name"].str()), log::kv("version", client["version"].str()),
+               log::kv("revision", name_of(r.rev)), log::kv("request_id", r.request_id)});
+
+    base::byte_buffer out = r.new_message();
+    json::writer w = begin_result(r, out);
+    w.key_raw(R"("protocolVersion":)");
+    w.string(name_of(r.rev));
+    w.key_raw(R"("capabilities":)");
+    w.raw(registered().capabilities_json(r.rev));
+    w.key_raw(R"("serverInfo":)");
+    w.raw(registered().implementation_json(r.rev));
+    write_instructions(w, registered());
+    end_result(r, w);
+    reply(r, std::move(out));
+}
+
+void engine::method_discover(request& r) {
+    base::byte_buffer out = r.new_message();
+    json::writer w = begin_result(r, out);
+    w.key_raw(R"("supportedVersions":)");
+    w.raw(all_revisions_json());
+    w.key_raw(R"("capabilities":)");
+    w.raw(registered().capabilities_json(r.rev));
+    write_instructions(w, registered());
+    write_caching(r, w, registered().cache_ttl_ms(), true);
+    end_result(r, w);
+    reply(r, std::move(out));
+}
+
+void engine::method_set_level(request& r) {
+    log_level level = log_level::warning;
+    if (!parse_level(r.params["level"].str(), level)) {
+        return reply_error(r, bad_params("Unknown log level",
+                                         R"({"field":"level","reason":"enum"})"));
+    }
+    r.session->set_threshold(level);
+    reply(r, empty_result(r));
+}
+
+void engine::method_subscribe(request& r, bool on) {
+    const json::view uri = r.params["uri"];
+    if (!uri.is_string() || uri.str().empty()) {
+        return reply_error(r, bad_params("uri is required", R"({"field":"uri","reason":"required"})"));
+    }
+    if (!on) {
+        r.session->unsubscribe(uri.str());
+    } else if (!r.session->subscribe(uri.str())) {
+        fault f;
+        f.code = rpc::rate_limited;
+        f.http_status = 429;
+        f.message = "Too many subscriptions";
+        f.data_json = R"({"retryAfter":60})";
+        return reply_error(r, f);
+    }
+    reply(r, empty_result(r));
+}
+
+}  // namespace pillion::mcp

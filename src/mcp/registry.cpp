@@ -1,0 +1,235 @@
+#include "mcp/registry.hpp"
+
+#include <algorithm>
+
+#include "base/limits.hpp"
+#include "base/utf8.hpp"
+#include "json/document.hpp"
+#include "mcp/render.hpp"
+
+namespace pillion::mcp {
+
+namespace {
+
+// 1–128 characters of [A-Za-z0-9_.-] (2025-11-25 and later, SHOULD).
+bool conventional_name(std::string_view name) noexcept {
+    return !name.empty() && name.size() <= 128 &&
+           std::all_of(name.begin(), name.end(), [](char c) {
+               return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                      (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-';
+           });
+}
+
+rendered render_all(const auto& render_one) {
+    rendered out;
+    for (std::size_t i = 0; i < revisions; ++i) {
+        out[i] = render_one(static_cast<revision>(i));
+    }
+    return out;
+}
+
+bool check_meta(const detail::meta_list& meta, const std::string& where, std::string& fault) {
+    for (const auto& [key, json] : meta) {
+        if (!json::document::parse(json)) {
+            fault = where + ": _meta member \"" + key + "\" is not JSON";
+            return false;
+        }
+    }
+    return true;
+}
+
+// Compiles a schema text; false with a fault.
+bool compile(const std::string& text, const std::string& where,
+             std::unique_ptr<schema_check::validator>& out, bool& is_object_schema,
+             std::vector<schema_check::header_param>* params, std::string& fault) {
+    auto parsed = json::document::parse(text);
+    if (!parsed) {
+        fault = where + ": not JSON: " + parsed.error().detail;
+        return false;
+    }
+    const json::view root = parsed->root();
+    is_object_schema = root["type"].str() == "object";
+    std::string detail;
+    out = schema_check::validator::compile(root, detail);
+    if (out == nullptr) {
+        fault = where + ": " + detail;
+        return false;
+    }
+    if (params != nullptr && !schema_check::collect_header_params(root, *params, detail)) {
+        fault = where + ": " + detail;
+        return false;
+    }
+    return true;
+}
+
+constexpr std::string_view no_arguments = R"({"type":"object","additionalProperties":false})";
+
+}  // namespace
+
+bool registry::add_tools(std::int64_t default_timeout_ms, std::string& fault,
+                         std::vector<std::string>& warnings) {
+    tools_.reserve(from_->tools.size());
+    for (const detail::tool_definition& d : from_->tools) {
+        const std::string where = "tool \"" + d.name + "\"";
+        if (d.name.empty() || !base::utf8::validate(d.name)) {
+            fault = where + ": a tool needs a name";
+            return false;
+        }
+        if (!conventional_name(d.name)) {
+            warnings.push_back(where + ": the name should be 1-128 of [A-Za-z0-9_.-]");
+        }
+        if (d.description.empty()) {
+            warnings.push_back(where + ": has no description");
+        }
+        if (!d.handler.async && !d.handler.plain) {
+            fault = where + ": has no handler, call run()";
+            return false;
+        }
+        if (!check_meta(d.meta, where, fault)) {
+            return false;
+        }
+        tool t;
+        t.definition = &d;
+        t.timeout_ms = d.timeout.count() > 0 ? d.timeout.count() : default_timeout_ms;
+        bool object_input = false;
+        const std::string input = d.input_json.empty() ? std::string(no_arguments) : d.input_json;
+        if (!compile(input, where + ": input schema", t.input, object_input, &t.header_params,
+                     fault)) {
+            return false;
+        }
+        if (!object_input) {
+            fault = where + ": input schema: the root must have \"type\":\"object\"";
+            return false;
+        }
+        if (!d.output_json.empty() && !compile(d.output_json, where + ": output schema", t.output,
+                                               t.output_is_object, nullptr, fault)) {
+            return false;
+        }
+        t.entry = render_all([&](revision r) { return render_tool(d, t.output_is_object, r); });
+        if (!tool_index_.emplace(d.name, tools_.size()).second) {
+            fault = where + ": registered twice";
+            return false;
+        }
+        tools_.push_back(std::move(t));
+    }
+    return true;
+}
+
+bool registry::add_prompts(std::string& fault) {
+    prompts_.reserve(from_->prompts.size());
+    for (const detail::prompt_definition& d : from_->prompts) {
+        const std::string where = "prompt \"" + d.name + "\"";
+        if (d.name.empty() || !d.handler) {
+            fault = where + (d.name.empty() ? ": needs a name" : ": has no handler, call run()");
+            return false;
+        }
+        if (!check_meta(d.meta, where, fault)) {
+            return false;
+        }
+        for (const detail::prompt_argument& a : d.arguments) {
+            has_completions_ = has_completions_ || a.complete;
+        }
+        if (!prompt_index_.emplace(d.name, prompts_.size()).second) {
+            fault = where + ": registered twice";
+            return false;
+        }
+        prompt p;
+        p.definition = &d;
+        p.entry = render_all([&](revision r) { return render_prompt(d, r); });
+        prompts_.push_back(std::move(p));
+    }
+    return true;
+}
+
+bool registry::add_resources(std::string& fault) {
+    resources_.reserve(from_->resources.size());
+    templates_.reserve(from_->resources.size());
+    for (const detail::resource_definition& d : from_->resources) {
+        const std::string where = "resource \"" + d.uri + "\"";
+        if (d.uri.empty() || d.name.empty()) {
+            fault = where + ": needs a URI and a name";
+            return false;
+        }
+        if (!d.handler && !(d.is_template && d.by_provider)) {
+            fault = where + ": has no handler, call run() or text()";
+            return false;
+        }
+        if (!check_meta(d.meta, where, fault)) {
+            return false;
+        }
+        has_completions_ = has_completions_ || !d.complete.empty();
+        resource r;
+        r.definition = &d;
+        if (d.is_template) {
+            std::string detail;
+            auto pattern = uri_template::parse(d.uri, detail);
+            if (!pattern) {
+                fault = where + ": " + detail;
+                return false;
+            }
+            r.pattern = std::move(*pattern);
+        }
+        r.entry = render_all([&](revision v) { return render_resource(d, v); });
+        auto& list = d.is_template ? templates_ : resources_;
+        auto& names = d.is_template ? template_index_ : resource_index_;
+        if (!names.emplace(d.uri, list.size()).second) {
+            fault = where + ": registered twice";
+            return false;
+        }
+        list.push_back(std::move(r));
+    }
+    return true;
+}
+
+void registry::render_server() {
+    offer what;
+    what.tools = !tools_.empty();
+    what.prompts = !prompts_.empty();
+    what.resources = has_resources();
+    what.completions = has_completions_;
+    implementation_ = render_all([&](revision r) { return render_implementation(info(), r); });
+    capabilities_ = render_all([&](revision r) { return render_capabilities(what, r); });
+    server_info_meta_ = R"("_meta":{"io.modelcontextprotocol/serverInfo":)" +
+                        implementation_[static_cast<std::size_t>(modern)] + "}";
+}
+
+std::unique_ptr<const registry> registry::freeze(const detail::definitions& from,
+                                                 std::int64_t default_timeout_ms,
+                                                 std::string& fault,
+                                                 std::vector<std::string>& warnings) {
+    auto r = std::make_unique<registry>();
+    r->from_ = &from;
+    r->page_size_ = from.page_size == 0 ? limits::page_size : from.page_size;
+    if (from.info.name.empty() || from.info.version.empty()) {
+        fault = "a server needs a name and a version";
+        return nullptr;
+    }
+    if (!r->add_tools(default_timeout_ms, fault, warnings) || !r->add_prompts(fault) ||
+        !r->add_resources(fault)) {
+        return nullptr;
+    }
+    r->render_server();
+    return r;
+}
+
+const tool* registry::find_tool(std::string_view name) const noexcept {
+    const auto at = tool_index_.find(name);
+    return at == tool_index_.end() ? nullptr : &tools_[at->second];
+}
+
+const prompt* registry::find_prompt(std::string_view name) const noexcept {
+    const auto at = prompt_index_.find(name);
+    return at == prompt_index_.end() ? nullptr : &prompts_[at->second];
+}
+
+const resource* registry::find_resource(std::string_view uri) const noexcept {
+    const auto at = resource_index_.find(uri);
+    return at == resource_index_.end() ? nullptr : &resources_[at->second];
+}
+
+const resource* registry::find_template(std::string_view uri_template) const noexcept {
+    const auto at = template_index_.find(uri_template);
+    return at == template_index_.end() ? nullptr : &templates_[at->second];
+}
+
+}  // namespace pillion::mcp

@@ -1,0 +1,118 @@
+// registry: the frozen form of the definitions, ready to serve: names indexed, schemas compiled,
+// every list entry rendered once per revision.
+//
+// Immutable after freeze(): all shards read it without locks. It outlives every request.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/hash.hpp"
+#include "mcp/definitions.hpp"
+#include "mcp/revision.hpp"
+#include "mcp/uri_template.hpp"
+#include "schema/header_params.hpp"
+#include "schema/validator.hpp"
+
+namespace pillion::mcp {
+
+// One list entry as JSON text for each revision; empty where the revision cannot show it.
+using rendered = std::array<std::string, revisions>;
+
+struct tool {
+    const detail::tool_definition* definition = nullptr;
+    std::unique_ptr<schema_check::validator> input;   // null: takes no arguments, none are checked
+    std::unique_ptr<schema_check::validator> output;  // null: none
+    bool output_is_object = false;
+    std::vector<schema_check::header_param> header_params;
+    std::int64_t timeout_ms = 0;
+    rendered entry;
+};
+
+struct prompt {
+    const detail::prompt_definition* definition = nullptr;
+    rendered entry;
+};
+
+struct resource {
+    const detail::resource_definition* definition = nullptr;
+    uri_template pattern;  // templates only
+    rendered entry;
+};
+
+class registry {
+ public:
+    // Checks and compiles everything. Returns null and a one-line `fault` when something is wrong
+    // (duplicate name, malformed schema, resource without handler); `warnings` collects what is
+    // legal but unwise (names some clients refuse).
+    static std::unique_ptr<const registry> freeze(const detail::definitions& from,
+                                                  std::int64_t default_timeout_ms,
+                                                  std::string& fault,
+                                                  std::vector<std::string>& warnings);
+
+    // nullptr when there is none of that name or URI.
+    const tool* find_tool(std::string_view name) const noexcept;
+    const prompt* find_prompt(std::string_view name) const noexcept;
+    const resource* find_resource(std::string_view uri) const noexcept;
+    const resource* find_template(std::string_view uri_template) const noexcept;
+
+    // In the order of registration.
+    const std::vector<tool>& tools() const noexcept { return tools_; }
+    const std::vector<prompt>& prompts() const noexcept { return prompts_; }
+    const std::vector<resource>& resources() const noexcept { return resources_; }
+    const std::vector<resource>& templates() const noexcept { return templates_; }
+    const std::vector<std::shared_ptr<resource_provider>>& providers() const noexcept {
+        return from_->providers;
+    }
+
+    const detail::implementation_info& info() const noexcept { return from_->info; }
+    std::size_t page_size() const noexcept { return page_size_; }
+    std::int64_t cache_ttl_ms() const noexcept { return from_->cache_ttl.count(); }
+
+    bool has_resources() const noexcept {
+        return !resources_.empty() || !templates_.empty() || !from_->providers.empty();
+    }
+    bool has_completions() const noexcept { return has_completions_; }
+
+    // Pre-rendered per revision: the Implementation object and the capabilities object.
+    std::string_view implementation_json(revision r) const noexcept {
+        return implementation_[static_cast<std::size_t>(r)];
+    }
+    std::string_view capabilities_json(revision r) const noexcept {
+        return capabilities_[static_cast<std::size_t>(r)];
+    }
+    // `"_meta":{"io.modelcontextprotocol/serverInfo":{…}}`, for 2026-07-28.
+    std::string_view server_info_meta() const noexcept { return server_info_meta_; }
+
+ private:
+    template <class T>
+    using index = std::unordered_map<std::string_view, T, base::bytes_hash, std::equal_to<>>;
+
+    bool add_tools(std::int64_t default_timeout_ms, std::string& fault,
+                   std::vector<std::string>& warnings);
+    bool add_prompts(std::string& fault);
+    bool add_resources(std::string& fault);
+    void render_server();
+
+    const detail::definitions* from_ = nullptr;
+    std::size_t page_size_ = 0;
+    bool has_completions_ = false;
+    std::vector<tool> tools_;
+    std::vector<prompt> prompts_;
+    std::vector<resource> resources_;
+    std::vector<resource> templates_;
+    index<std::size_t> tool_index_;
+    index<std::size_t> prompt_index_;
+    index<std::size_t> resource_index_;
+    index<std::size_t> template_index_;
+    rendered implementation_;
+    rendered capabilities_;
+    std::string server_info_meta_;
+};
+
+}  // namespace pillion::mcp

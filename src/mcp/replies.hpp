@@ -1,0 +1,60 @@
+// replies: every message the server sends, as JSON text in the shape the client's revision knows.
+//
+// Thread: the request's shard. All functions write one line into a buffer with room for framing.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include <pillion/json.hpp>
+
+#include "base/byte_buffer.hpp"
+#include "json/writer.hpp"
+#include "mcp/request.hpp"
+#include "mcp/result_state.hpp"
+
+namespace pillion::mcp {
+
+// A refusal: JSON-RPC error, and the HTTP status it travels with where nothing was sent yet.
+// `data_json` is a JSON object text or empty; message and data live long enough to be rendered.
+struct fault {
+    int code = 0;
+    std::uint16_t http_status = 200;
+    std::string_view message;
+    std::string_view data_json;
+};
+
+// Starts `{"jsonrpc":"2.0","id":…,"result":{` (with resultType for modern clients); write members,
+// then end_result().
+json::writer begin_result(request& r, base::byte_buffer& out);
+// Closes it; modern clients get `_meta` with serverInfo and the given further members.
+void end_result(request& r, json::writer& w, const detail::meta_node* meta = nullptr);
+// ttlMs and cacheScope, only for modern clients (REVISIONS §8).
+void write_caching(request& r, json::writer& w, std::int64_t ttl_ms, bool shared);
+
+// The empty result.
+base::byte_buffer empty_result(request& r);
+// An error with the request's id.
+base::byte_buffer error_reply(request& r, const fault& f);
+// An error that belongs to no readable request: `null_id` writes "id":null, else it is left out.
+void write_error_without_id(base::byte_buffer& out, int code, std::string_view message,
+                            std::string_view data_json, bool null_id);
+
+// Results of handlers. The error form (code != 0) is theirs, too.
+base::byte_buffer tool_reply(request& r, const detail::result_state& result);
+base::byte_buffer prompt_reply(request& r, const detail::result_state& result);
+base::byte_buffer resource_reply(request& r, const detail::result_state& result);
+base::byte_buffer completion_reply(request& r, const detail::result_state& result);
+
+// Notifications of a request.
+base::byte_buffer progress_message(request& r, double done, double total,
+                                   std::string_view message);
+// `data` is JSON text, or plain text when `plain`.
+base::byte_buffer log_message(request& r, log_level level, std::string_view logger,
+                              std::string_view data, bool plain);
+
+// "debug" … "emergency"; and back (false when unknown).
+std::string_view level_name(log_level level) noexcept;
+bool parse_level(std::string_view name, log_level& out) noexcept;
+
+}  // namespace pillion::mcp

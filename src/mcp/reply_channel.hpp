@@ -1,0 +1,37 @@
+// reply_channel: the way back from a request to its client, whatever the transport.
+//
+// A channel is told every outgoing message of its request as finished JSON text in a byte_buffer
+// with http::exchange::head_gap room in front, so that each transport frames it in place. It is
+// detached (the request's pointer is cleared) by whoever ends the relation first: the final reply,
+// a disconnect or a cancellation. Thread: the request's shard.
+#pragma once
+
+#include <cstdint>
+
+#include "base/byte_buffer.hpp"
+
+namespace pillion::detail {
+struct request_state;
+}
+
+namespace pillion::mcp {
+
+using request = detail::request_state;
+
+class reply_channel {
+ public:
+    // A notification that belongs to the request. Returns false when the client reads too slowly;
+    // the request's drained event is set when there is room again.
+    virtual bool notify(request& r, base::byte_buffer message) noexcept = 0;
+    // The final message. `http_status` counts where nothing was sent yet. Detaches.
+    virtual void reply(request& r, base::byte_buffer message, std::uint16_t http_status) noexcept = 0;
+    // The client cancelled it: no reply will come. Detaches.
+    virtual void drop(request& r) noexcept = 0;
+    // True for stdio, where nothing but messages tells the client that a stream has ended.
+    virtual bool is_pipe() const noexcept { return false; }
+
+ protected:
+    ~reply_channel() = default;
+};
+
+}  // namespace pillion::mcp

@@ -1,0 +1,103 @@
+// request_state: one JSON-RPC request from its bytes to its last effect.
+//
+// It owns everything the handler can see (input bytes, DOM, results: all in its arena) and lives
+// until the later of "reply sent" and "handler finished", independent of the connection it came
+// from: a client that goes away or a deadline that passes only takes its reply channel away.
+// Thread: the shard it arrived on.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include <pillion/context.hpp>
+#include <pillion/json.hpp>
+
+#include "base/arena.hpp"
+#include "base/byte_buffer.hpp"
+#include "base/intrusive_list.hpp"
+#include "coro/stop.hpp"
+#include "coro/sync.hpp"
+#include "http/head.hpp"
+#include "io/timer_wheel.hpp"
+#include "mcp/method.hpp"
+#include "mcp/registry.hpp"
+#include "mcp/reply_channel.hpp"
+#include "mcp/revision.hpp"
+#include "mcp/session.hpp"
+
+namespace pillion::mcp {
+class engine;
+}
+
+namespace pillion::detail {
+
+struct in_flight_tag {};
+
+struct request_state : base::list_hook<in_flight_tag> {
+    explicit request_state(mcp::engine& on) noexcept;
+    request_state(const request_state&) = delete;
+    request_state& operator=(const request_state&) = delete;
+    ~request_state();
+
+    // Names what the public classes befriend.
+    static result_state* state_of(const tool_result& r) noexcept { return r.state_; }
+    static result_state* state_of(const prompt_result& r) noexcept { return r.state_; }
+    static result_state* state_of(const resource_result& r) noexcept { return r.state_; }
+    static result_state* state_of(const completion_result& r) noexcept { return r.state_; }
+
+    // A buffer for an outgoing message, with room for any framing in front.
+    base::byte_buffer new_message() noexcept;
+
+    // Parses a copy of `text` in the request's memory; a missing view when it is not JSON.
+    json::view parse(std::string_view text) noexcept;
+
+    bool modern() const noexcept { return mcp::is_modern(rev); }
+
+    mcp::engine& engine;
+    base::arena memory;
+    context ctx;
+
+    mcp::reply_channel* channel = nullptr;
+    mcp::session_ref session;  // null for modern requests
+    mcp::revision rev = mcp::modern;
+    mcp::method_id mid = mcp::method_id::unknown;
+    std::string_view method;
+    std::string_view target;
+    std::string_view request_id;
+
+    json::view id;
+    json::view params;
+    json::view meta;
+    json::view arguments;
+    json::view client_capabilities;
+    json::view progress_token;
+
+    const mcp::tool* tool = nullptr;
+    const mcp::prompt* prompt = nullptr;
+    const mcp::resource* resource = nullptr;
+    resource_provider* provider = nullptr;
+    mcp::template_value* variables = nullptr;
+    std::size_t variable_count = 0;
+    // The HTTP head it came with; only while engine::serve() runs, null on stdio.
+    const http::request_head* head = nullptr;
+
+    coro::stop_node stop;
+    coro::event drained{true};
+    io::timer deadline;
+    std::int64_t deadline_ns = INT64_MAX;
+    std::int64_t started_ns = 0;
+    double last_progress = 0;
+    bool progressed = false;
+    bool has_log_level = false;             // modern: the request asked for log messages
+    log_level threshold = log_level::emergency;
+
+    request_state* parent = nullptr;        // a batch's holder of the shared input
+    std::uint32_t children = 0;
+    bool replied = false;
+    bool finished = false;
+    bool held_session = false;
+    bool in_table = false;
+    const char* outcome = "ok";             // for the log: ok, tool_error, timeout, …
+};
+
+}  // namespace pillion::detail

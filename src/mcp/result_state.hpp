@@ -1,0 +1,66 @@
+// result_state: what the public result classes collect, in the arena of their request.
+//
+// Texts and bytes are copied in when they are added; encoding (JSON escapes, base64) happens once,
+// when the reply is rendered. Thread: the request's shard.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include <pillion/content.hpp>
+
+namespace pillion::detail {
+
+struct request_state;
+
+struct content_node {
+    enum class kind : std::uint8_t { text, image, audio, resource_text, resource_blob, link };
+
+    content_node* next = nullptr;
+    kind what = kind::text;
+    bool assistant = false;   // prompts: whose message it is
+    bool annotated = false;
+    std::string_view body;    // text or raw bytes; completion values, too
+    std::string_view mime_type;
+    std::string_view uri;
+    std::string_view name;
+    std::string_view description;
+    content_annotations annotations;
+};
+
+struct meta_node {
+    meta_node* next = nullptr;
+    std::string_view key;
+    std::string_view json;
+};
+
+struct result_state {
+    explicit result_state(request_state& r) noexcept : owner(&r) {}
+
+    request_state* owner;
+    content_node* first = nullptr;
+    content_node* last = nullptr;
+    std::size_t count = 0;
+    meta_node* meta = nullptr;
+    std::string_view description;       // prompts
+    std::string_view structured;        // JSON text
+    bool has_structured = false;
+    bool failed = false;                // isError
+    std::int64_t ttl_ms = -1;           // resources; negative: the server's
+    bool shared_cache = false;
+    std::int64_t total = -1;            // completions
+    bool more = false;
+
+    // A JSON-RPC error instead of a result when code is not 0.
+    int code = 0;
+    std::uint16_t http_status = 200;
+    std::string_view message;
+    std::string_view data_json;
+};
+
+// Appends a content to the result, everything copied into the request's arena.
+content_node& add_content(result_state& to, content_node::kind what, std::string_view body,
+                          std::string_view mime_type = {}, std::string_view uri = {},
+                          std::string_view name = {});
+
+}  // namespace pillion::detail

@@ -1,0 +1,52 @@
+#include "mcp/service.hpp"
+
+#include "io/reactor.hpp"
+#include "mcp/engine.hpp"
+
+namespace pillion::mcp {
+
+service::service(std::unique_ptr<const registry> registered, pillion::server& host,
+                 io::offload& blocking, std::size_t shards, const service_options& options)
+    : registry_(std::move(registered)),
+      host_(host),
+      blocking_(blocking),
+      options_(options),
+      sessions_(shards, options.sessions_max),
+      empty_object_(*json::document::parse("{}")) {
+    for (std::size_t i = 0; i < shards; ++i) {
+        engines_.push_back(std::make_unique<slot>());
+    }
+}
+
+void service::join(std::size_t shard, engine& e) noexcept {
+    const std::lock_guard lock(engines_[shard]->mutex);
+    engines_[shard]->up = &e;
+}
+
+void service::leave(std::size_t shard) noexcept {
+    const std::lock_guard lock(engines_[shard]->mutex);
+    engines_[shard]->up = nullptr;
+}
+
+void service::broadcast(const std::function<void(engine&)>& job) {
+    for (std::size_t i = 0; i < engines_.size(); ++i) {
+        slot& s = *engines_[i];
+        const std::lock_guard lock(s.mutex);
+        if (s.up != nullptr) {
+            // The shard looks itself up again: it may have left before the job runs.
+            s.up->loop().post([this, i, job] {
+                if (engine* e = engines_[i]->up) {
+                    job(*e);
+                }
+            });
+        }
+    }
+}
+
+void service::publish(change what, std::string_view uri) {
+    broadcast([what, text = std::string(uri)](engine& e) {
+        e.changes().publish(change_event{what, text});
+    });
+}
+
+}  // namespace pillion::mcp

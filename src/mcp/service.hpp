@@ -1,0 +1,78 @@
+// service: what all shards share: the frozen registry, the sessions, the options, and the way to
+// reach the other shards.
+//
+// Built by the application before the shards start and destroyed after they ended. Thread-safety:
+// immutable, or safe to call from any shard where noted.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/limits.hpp"
+#include "io/blocking_pool.hpp"
+#include "json/document.hpp"
+#include "mcp/hub.hpp"
+#include "mcp/registry.hpp"
+#include "mcp/session.hpp"
+
+namespace pillion {
+class server;
+}
+
+namespace pillion::mcp {
+
+class engine;
+
+struct service_options {
+    std::int64_t session_idle_ms = limits::session_idle_ms;
+    std::size_t sessions_max = limits::sessions_max;
+    std::int64_t request_timeout_ms = limits::request_timeout_ms;
+
+    service_options() noexcept {}  // NOLINT(modernize-use-equals-default): no aggregate
+};
+
+class service {
+ public:
+    service(std::unique_ptr<const registry> registered, pillion::server& host,
+            io::offload& blocking, std::size_t shards, const service_options& options);
+
+    const registry& registered() const noexcept { return *registry_; }
+    pillion::server& host() noexcept { return host_; }
+    io::offload& blocking() noexcept { return blocking_; }
+    session_table& sessions() noexcept { return sessions_; }
+    const service_options& options() const noexcept { return options_; }
+    std::size_t shards() const noexcept { return engines_.size(); }
+    // `{}`, for calls without arguments. Any thread.
+    json::view empty_object() const noexcept { return empty_object_.root(); }
+
+    // A shard joins when its engine exists and leaves before it dies. The engine's own thread.
+    void join(std::size_t shard, engine& e) noexcept;
+    void leave(std::size_t shard) noexcept;
+
+    // Runs `job` on every shard's thread that is up, in one of its next turns. Any thread.
+    void broadcast(const std::function<void(engine&)>& job);
+
+    // Tells every listener on every shard. Any thread.
+    void publish(change what, std::string_view uri = {});
+
+ private:
+    struct slot {
+        std::mutex mutex;  // a shard may leave while another posts to it
+        mcp::engine* up = nullptr;
+    };
+
+    std::unique_ptr<const registry> registry_;
+    pillion::server& host_;
+    io::offload& blocking_;
+    service_options options_;
+    session_table sessions_;
+    json::document empty_object_;
+    std::vector<std::unique_ptr<slot>> engines_;
+};
+
+}  // namespace pillion::mcp

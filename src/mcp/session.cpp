@@ -1,0 +1,140 @@
+#include "mcp/session.hpp"
+
+#include "base/assert.hpp"
+#include "base/limits.hpp"
+#include "base/random.hpp"
+
+namespace pillion::mcp {
+
+namespace {
+
+constexpr char hex[] = "0123456789abcdef";
+
+int hex_value(char c) noexcept {
+    if (c >= '0' && c <= '9') {
+        return c - '0';
+    }
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+}  // namespace
+
+session::session(std::string id, std::size_t owner, revision r, std::string capabilities_json,
+                 std::string client_name, std::string client_version, std::int64_t now_ms)
+    : id_(std::move(id)),
+      owner_(owner),
+      revision_(r),
+      capabilities_json_(std::move(capabilities_json)),
+      client_name_(std::move(client_name)),
+      client_version_(std::move(client_version)),
+      last_seen_ms_(now_ms) {}
+
+bool session::subscribe(std::string_view uri) {
+    const std::lock_guard lock(mutex_);
+    if (uris_.size() >= limits::session_subscriptions_max) {
+        return uris_.contains(std::string(uri));
+    }
+    uris_.emplace(uri);
+    return true;
+}
+
+void session::unsubscribe(std::string_view uri) {
+    const std::lock_guard lock(mutex_);
+    uris_.erase(std::string(uri));
+}
+
+bool session::subscribed(std::string_view uri) const {
+    const std::lock_guard lock(mutex_);
+    return uris_.contains(std::string(uri));
+}
+
+session_table::session_table(std::size_t shards, std::size_t sessions_max)
+    : sessions_max_(sessions_max) {
+    PILLION_ASSERT(shards > 0 && shards <= 256);
+    for (std::size_t i = 0; i < shards; ++i) {
+        stripes_.push_back(std::make_unique<stripe>());
+    }
+}
+
+std::string session_table::new_id(std::size_t owner) {
+    unsigned char random[16];
+    base::os_random(random, sizeof random);
+    std::string id;
+    id.reserve(34);
+    id.push_back(hex[owner >> 4U & 15U]);
+    id.push_back(hex[owner & 15U]);
+    for (const unsigned char byte : random) {
+        id.push_back(hex[byte >> 4U]);
+        id.push_back(hex[byte & 15U]);
+    }
+    return id;
+}
+
+const session_table::stripe* session_table::stripe_of(std::string_view id) const noexcept {
+    if (id.size() != 34) {
+        return nullptr;
+    }
+    const int high = hex_value(id[0]);
+    const int low = hex_value(id[1]);
+    if (high < 0 || low < 0) {
+        return nullptr;
+    }
+    const auto owner = static_cast<std::size_t>(high * 16 + low);
+    return owner < stripes_.size() ? stripes_[owner].get() : nullptr;
+}
+
+bool session_table::insert(session_ref s) {
+    if (count_.fetch_add(1, std::memory_order_relaxed) >= sessions_max_) {
+        count_.fetch_sub(1, std::memory_order_relaxed);
+        return false;
+    }
+    stripe& to = *stripes_[s->owner()];
+    const std::lock_guard lock(to.mutex);
+    to.records.emplace(s->id(), s);
+    return true;
+}
+
+session_ref session_table::find(std::string_view id) const {
+    const stripe* in = stripe_of(id);
+    if (in == nullptr) {
+        return nullptr;
+    }
+    const std::lock_guard lock(in->mutex);
+    const auto at = in->records.find(id);
+    return at != in->records.end() && at->second->alive() ? at->second : nullptr;
+}
+
+bool session_table::remove(std::string_view id) {
+    stripe* in = const_cast<stripe*>(stripe_of(id));
+    if (in == nullptr) {
+        return false;
+    }
+    const std::lock_guard lock(in->mutex);
+    const auto at = in->records.find(id);
+    if (at == in->records.end()) {
+        return false;
+    }
+    const bool was_alive = at->second->kill();
+    in->records.erase(at);
+    count_.fetch_sub(1, std::memory_order_relaxed);
+    return was_alive;
+}
+
+std::vector<session_ref> session_table::expire(std::size_t owner, std::int64_t before_ms) {
+    std::vector<session_ref> ended;
+    stripe& in = *stripes_[owner];
+    const std::lock_guard lock(in.mutex);
+    for (auto at = in.records.begin(); at != in.records.end();) {
+        if (!at->second->idle_since(before_ms)) {
+            ++at;
+            continue;
+        }
+        at->second->kill();
+        ended.push_back(std::move(at->second));
+        at = in.records.erase(at);
+        count_.fetch_sub(1, std::memory_order_relaxed);
+    }
+    return ended;
+}
+
+}  // namespace pillion::mcp

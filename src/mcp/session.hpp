@@ -1,0 +1,134 @@
+// session: one legacy client over HTTP (or the one of a stdio pipe), and the table of them.
+//
+// A record is immutable but for a few atomics, shared by reference: a connection remembers the one
+// it saw last, so the hot path compares bytes and reads one flag, with no lock and no hop to an
+// owner; killing a session is one store that every thread sees at once, which makes the 404
+// afterwards exact. (The design brief proposed a cache per shard dropped by mailbox; sharing the
+// record needs neither the cache nor its invalidation.) The table is striped by owner shard and
+// locked only when a connection meets a session for the first time, at birth and at death.
+//
+// Thread-safety: everything here may be called from any shard.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include <pillion/context.hpp>
+
+#include "base/hash.hpp"
+#include "mcp/revision.hpp"
+
+namespace pillion::mcp {
+
+class session {
+ public:
+    // What initialize established. `capabilities_json` is the client's object as text.
+    session(std::string id, std::size_t owner, revision r, std::string capabilities_json,
+            std::string client_name, std::string client_version, std::int64_t now_ms);
+
+    const std::string& id() const noexcept { return id_; }
+    std::size_t owner() const noexcept { return owner_; }
+    revision negotiated() const noexcept { return revision_; }
+    const std::string& capabilities_json() const noexcept { return capabilities_json_; }
+    const std::string& client_name() const noexcept { return client_name_; }
+    const std::string& client_version() const noexcept { return client_version_; }
+
+    bool alive() const noexcept { return alive_.load(std::memory_order_acquire); }
+    // True for the one call that ended it.
+    bool kill() noexcept { return alive_.exchange(false, std::memory_order_acq_rel); }
+
+    // Idle expiry: touched by every request, held while a request or a stream is open.
+    void touch(std::int64_t now_ms) noexcept {
+        // A store only when the value moved by a second keeps the cache line quiet.
+        if (now_ms - last_seen_ms_.load(std::memory_order_relaxed) >= 1000) {
+            last_seen_ms_.store(now_ms, std::memory_order_relaxed);
+        }
+    }
+    void hold() noexcept { holds_.fetch_add(1, std::memory_order_relaxed); }
+    void release(std::int64_t now_ms) noexcept {
+        last_seen_ms_.store(now_ms, std::memory_order_relaxed);
+        holds_.fetch_sub(1, std::memory_order_relaxed);
+    }
+    bool idle_since(std::int64_t before_ms) const noexcept {
+        return holds_.load(std::memory_order_relaxed) == 0 &&
+               last_seen_ms_.load(std::memory_order_relaxed) < before_ms;
+    }
+
+    // logging/setLevel; "warning" until the client says otherwise (AMBIGUITIES G31).
+    log_level threshold() const noexcept { return threshold_.load(std::memory_order_relaxed); }
+    void set_threshold(log_level lowest) noexcept {
+        threshold_.store(lowest, std::memory_order_relaxed);
+    }
+
+    // The GET stream that server messages go to: the newest one wins (AMBIGUITIES G14).
+    std::uint64_t open_stream() noexcept {
+        return newest_stream_.fetch_add(1, std::memory_order_acq_rel) + 1;
+    }
+    bool is_newest_stream(std::uint64_t number) const noexcept {
+        return newest_stream_.load(std::memory_order_acquire) == number;
+    }
+
+    // resources/subscribe. False when the cap is reached.
+    bool subscribe(std::string_view uri);
+    void unsubscribe(std::string_view uri);
+    bool subscribed(std::string_view uri) const;
+
+ private:
+    const std::string id_;
+    const std::size_t owner_;
+    const revision revision_;
+    const std::string capabilities_json_;
+    const std::string client_name_;
+    const std::string client_version_;
+    std::atomic<bool> alive_{true};
+    std::atomic<std::int64_t> last_seen_ms_;
+    std::atomic<std::int32_t> holds_{0};
+    std::atomic<log_level> threshold_{log_level::warning};
+    std::atomic<std::uint64_t> newest_stream_{0};
+    mutable std::mutex mutex_;  // guards uris_
+    std::unordered_set<std::string> uris_;
+};
+
+using session_ref = std::shared_ptr<session>;
+
+class session_table {
+ public:
+    session_table(std::size_t shards, std::size_t sessions_max);
+
+    // A new id for a session owned by `owner`: two hex digits of the shard and 128 random bits,
+    // visible ASCII.
+    static std::string new_id(std::size_t owner);
+
+    // False when the cap is reached.
+    bool insert(session_ref s);
+    // The live session of that id, or null.
+    session_ref find(std::string_view id) const;
+    // Ends and removes it; false when there was no live one of that id.
+    bool remove(std::string_view id);
+    // Ends the sessions of `owner` that have been idle since before `before_ms`; returns them.
+    std::vector<session_ref> expire(std::size_t owner, std::int64_t before_ms);
+
+    std::size_t size() const noexcept { return count_.load(std::memory_order_relaxed); }
+
+ private:
+    struct stripe {
+        mutable std::mutex mutex;
+        std::unordered_map<std::string, session_ref, base::bytes_hash, std::equal_to<>> records;
+    };
+    const stripe* stripe_of(std::string_view id) const noexcept;
+
+    std::vector<std::unique_ptr<stripe>> stripes_;
+    std::size_t sessions_max_;
+    std::atomic<std::size_t> count_{0};
+};
+
+}  // namespace pillion::mcp
