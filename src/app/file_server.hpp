@@ -1,0 +1,38 @@
+// file_server: a directory offered as resources ("pillion://files/…") and as the tools list_files
+// and read_file. Everything it reads goes through files::tree on a helper thread.
+//
+// Ownership: the server keeps it. Thread-safety: immutable; all threads of the server share it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <pillion/server.hpp>
+
+#include "files/tree.hpp"
+
+namespace pillion::app {
+
+class file_server final : public resource_provider {
+ public:
+    explicit file_server(files::tree served) noexcept : tree_(std::move(served)) {}
+
+    bool owns(std::string_view uri) const noexcept override;
+    task<result<bool>> list(context& ctx, std::string_view after, resource_page& page) override;
+    task<resource_result> read(context& ctx, std::string_view uri) override;
+
+    // The tools.
+    task<tool_result> list_files(context& ctx, json::view arguments) const;
+    task<tool_result> read_file(context& ctx, json::view arguments) const;
+
+ private:
+    files::tree tree_;
+};
+
+// Registers a file server for the directory `root`; an empty name means the current directory,
+// which is refused when it is "/" or the home directory. `hidden` serves names that begin with a
+// dot, too. Errors name the option that is at fault.
+result<void> add_file_server(server& to, const std::string& root, bool hidden);
+
+}  // namespace pillion::app

@@ -1,0 +1,111 @@
+#include "app/meta_resources.hpp"
+
+#include <string>
+#include <string_view>
+
+#include "app/builtins.hpp"
+
+namespace pillion::app {
+
+namespace {
+
+constexpr std::string_view auth_text =
+    "# Authentication\n"
+    "\n"
+    "Active: none. Requests carry no credentials, and every caller has the same rights: to read "
+    "what is served. An Authorization header is ignored.\n"
+    "\n"
+    "Therefore the server listens on loopback addresses only, unless its operator put something "
+    "that authenticates in front and said so with --insecure-no-auth. Over stdio the caller is "
+    "the process that started the server.\n"
+    "\n"
+    "Web pages: requests whose Origin or Host is not on the operator's list are refused with "
+    "403.\n";
+
+constexpr std::string_view headers_text =
+    "# HTTP headers\n"
+    "\n"
+    "Read from requests:\n"
+    "\n"
+    "| header | meaning |\n"
+    "|---|---|\n"
+    "| Host | must name this server (a loopback name or --allowed-hosts) |\n"
+    "| Origin | of web pages; must be allowed (--allowed-origins) |\n"
+    "| Content-Type | application/json for POST |\n"
+    "| Content-Length, Transfer-Encoding | framing of the body, at most 1 MiB |\n"
+    "| Content-Encoding | must be absent or identity |\n"
+    "| Accept | application/json and text/event-stream for POST, the latter for GET |\n"
+    "| Connection, Expect | as RFC 9110 has them; 100-continue is answered |\n"
+    "| MCP-Protocol-Version | revision spoken; required in every request from 2026-07-28 on |\n"
+    "| Mcp-Session-Id | session; from the answer to initialize, revisions before 2026-07-28 |\n"
+    "| Mcp-Method | method of the body; required from 2026-07-28 on |\n"
+    "| Mcp-Name | tool, prompt or resource of the body; required from 2026-07-28 on |\n"
+    "| Mcp-Param-* | tool arguments annotated with x-mcp-header; no built-in tool has one |\n"
+    "| X-Request-Id | correlates logs: up to 128 visible ASCII characters, else one is made |\n"
+    "| Access-Control-Request-Method, Access-Control-Request-Headers | preflights |\n"
+    "\n"
+    "Sent with answers:\n"
+    "\n"
+    "| header | meaning |\n"
+    "|---|---|\n"
+    "| Content-Type, Content-Length, Transfer-Encoding, Connection, Date | framing |\n"
+    "| Cache-Control: no-store, X-Accel-Buffering: no | on event streams |\n"
+    "| X-Request-Id | on every answer |\n"
+    "| Mcp-Session-Id | with the answer to initialize |\n"
+    "| Allow | with 405, and to OPTIONS |\n"
+    "| Retry-After | seconds, when the server is overloaded |\n"
+    "| Access-Control-Allow-Origin, -Methods, -Headers, Access-Control-Expose-Headers, "
+    "Access-Control-Max-Age, Vary | to allowed origins |\n";
+
+constexpr std::string_view readme_text =
+    "# Pillion\n"
+    "\n"
+    "An MCP server for Linux in a single binary. It serves a directory of files, read-only, over "
+    "Streamable HTTP and stdio, to clients of every MCP revision from 2024-11-05 to 2026-07-28; "
+    "as a library it serves the tools, prompts and resources of your own program.\n"
+    "\n"
+    "- `pillion serve --root DIR` serves DIR on http://127.0.0.1:8080/mcp\n"
+    "- `pillion stdio --root DIR` serves it on standard input and output\n"
+    "- `pillion check` tests the configuration, `pillion --help` lists all options\n"
+    "\n"
+    "The resources pillion://agent/brief and pillion://agent/prompt tell an agent how to use it, "
+    "use://auth and use://http-headers tell a client how to connect. The full README comes with "
+    "the source code.\n";
+
+std::string version_text() {
+    json::builder out;
+    out.begin_object().member("name", "pillion").member("version", version);
+    out.key("protocolVersions").begin_array();
+    for (const std::string_view revision :
+         {"2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}) {
+        out.value(revision);
+    }
+    out.end_array().end_object();
+    return std::string(out.text());
+}
+
+void add(server& to, std::string uri, std::string name, std::string title, std::string mime,
+         std::string text) {
+    to.resource(std::move(uri))
+        .name(std::move(name))
+        .title(std::move(title))
+        .mime_type(std::move(mime))
+        .text(std::move(text));
+}
+
+}  // namespace
+
+void add_meta_resources(server& to) {
+    const std::string markdown = "text/markdown";
+    add(to, "pillion://agent/brief", "agent-brief", "When to use this server", "text/plain",
+        std::string(agent_brief()));
+    add(to, "pillion://agent/prompt", "agent-prompt", "How to use this server", "text/plain",
+        std::string(agent_prompt()));
+    add(to, "use://auth", "auth", "Authentication", markdown, std::string(auth_text));
+    add(to, "use://http-headers", "http-headers", "HTTP headers", markdown,
+        std::string(headers_text));
+    add(to, "project://version", "version", "Version", "application/json", version_text());
+    add(to, "doc://readme", "readme", "Read me", markdown, std::string(readme_text));
+}
+
+}  // namespace pillion::app

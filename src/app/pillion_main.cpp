@@ -1,0 +1,36 @@
+// pillion: the server that ships. Serves a directory of files as tools and resources.
+//
+//     pillion [serve] [--root DIR] [--hidden] [--port N] …
+//     pillion stdio [--root DIR] [--hidden]
+#include <string>
+
+#include <pillion/server.hpp>
+
+#include "app/builtins.hpp"
+#include "app/file_server.hpp"
+#include "app/meta_resources.hpp"
+
+int main(int argc, char** argv) {
+    using namespace pillion;
+
+    std::string root;
+    bool hidden = false;
+
+    server s("pillion", version);
+    s.title("Pillion")
+        .about("Serves a directory of files, read-only.")
+        .instructions(
+            "Lists and reads the files of one directory. Start with list_files, then read_file "
+            "with a path it returned. Paths are relative to the directory. While an answer says "
+            "\"truncated\", ask for the rest with next_cursor or next_offset. Nothing here "
+            "changes anything.");
+    s.option("root", "Directory to serve (default: the current one, unless that is / or home)",
+             &root);
+    s.flag("hidden", "Serve files and directories whose names begin with a dot, too", &hidden);
+    app::add_builtins(s);
+    app::add_meta_resources(s);
+    s.on_start([&root, &hidden](server& starting) {
+        return app::add_file_server(starting, root, hidden);
+    });
+    return s.main(argc, argv);
+}
