@@ -93,7 +93,7 @@ TEST(timer_wheel, borders_of_all_levels_stepped_and_jumped) {
         for (unsigned level = 0; level <= 7; ++level) {
             for (const std::int64_t off : {-1, 0, 1}) {
                 w.arm(start + (std::int64_t{1} << (6 * level)) + off);
-                w.arm(((start >> (6 * level)) + 1 << (6 * level)) + off);
+                w.arm((((start >> (6 * level)) + 1) << (6 * level)) + off);
             }
         }
         // From event to event, as the reactor does.

@@ -1,0 +1,98 @@
+#include "base/log.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <string>
+
+namespace pillion::log {
+namespace {
+
+class log_test : public ::testing::Test {
+ protected:
+    void SetUp() override {
+        ASSERT_EQ(::pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+        set_descriptor(ends[1]);
+    }
+    void TearDown() override {
+        set_descriptor(2);
+        set_level(level::info);
+        set_format(format::text);
+        ::close(ends[0]);
+        ::close(ends[1]);
+    }
+    // What was logged, without the time in front.
+    std::string taken() {
+        char buf[8192];
+        const ssize_t n = ::read(ends[0], buf, sizeof buf);
+        return n <= 0 ? "" : std::string(buf, static_cast<std::size_t>(n));
+    }
+    int ends[2] = {-1, -1};
+};
+
+TEST_F(log_test, text_line) {
+    info("http.accept", {kv("peer", "127.0.0.1:5"), kv("n", -3), kv("u", 7U), kv("ok", true),
+                         kv("r", 0.5), kv("empty", "")});
+    EXPECT_EQ(taken().substr(24),
+              " info http.accept peer=127.0.0.1:5 n=-3 u=7 ok=true r=0.5 empty=\"\"\n");
+}
+
+TEST_F(log_test, json_line) {
+    set_format(format::json);
+    error("x.y", {kv("a", "q\"\\\n\x01\xff"), kv("n", std::numeric_limits<std::int64_t>::min())});
+    const std::string line = taken();
+    EXPECT_EQ(line.substr(line.find("\"level\"")),
+              "\"level\":\"error\",\"event\":\"x.y\",\"a\":\"q\\\"\\\\\\n\\u0001\\u00ff\","
+              "\"n\":-9223372036854775808}\n");
+}
+
+TEST_F(log_test, nothing_a_peer_sends_breaks_the_line) {
+    std::string every;
+    for (int c = 0; c < 256; ++c) {
+        every += static_cast<char>(c);
+    }
+    for (const format f : {format::text, format::json}) {
+        set_format(f);
+        info("e", {kv("k", every), kv("after", 1)});
+        const std::string line = taken();
+        EXPECT_EQ(line.find('\n'), line.size() - 1);
+        for (const char c : line.substr(0, line.size() - 1)) {
+            EXPECT_TRUE(c >= ' ' && c < 0x7f);
+        }
+    }
+}
+
+TEST_F(log_test, long_values_are_cut_at_every_length_and_marked) {
+    for (std::size_t size = 1800; size < 2300; ++size) {
+        const std::string value(size, 'v');
+        set_format(format::json);
+        info("e", {kv("k", value), kv("n", 12345678), kv("t", "tail")});
+        const std::string line = taken();
+        ASSERT_LE(line.size(), 2048U);
+        ASSERT_EQ(line.substr(line.size() - 2), "}\n");
+        ASSERT_EQ(std::count(line.begin(), line.end(), '"') % 2, 0) << size;
+        const bool whole = line.find("\"tail\"") != std::string::npos;
+        ASSERT_EQ(whole, line.find("\"cut\":true") == std::string::npos) << size;
+    }
+}
+
+TEST_F(log_test, levels) {
+    debug("no");
+    EXPECT_EQ(taken(), "");
+    set_level(level::debug);
+    debug("yes");
+    EXPECT_NE(taken(), "");
+    set_level(level::off);
+    error("no");
+    EXPECT_EQ(taken(), "");
+    level l = level::info;
+    EXPECT_TRUE(parse_level("warn", l));
+    EXPECT_EQ(l, level::warn);
+    EXPECT_FALSE(parse_level("loud", l));
+}
+
+}  // namespace
+}  // namespace pillion::log

@@ -1,0 +1,118 @@
+// tcp_stream, listener, stdio_stream, signals over the real kernel.
+
+#include <thread>
+
+#include "backend_fixture.hpp"
+#include "io/listener.hpp"
+#include "io/signals.hpp"
+#include "io/stdio_stream.hpp"
+#include "io/tcp_stream.hpp"
+#include "sim/stream_harness.hpp"
+
+namespace pillion::io::testing {
+namespace {
+
+using sim::chunk_of;
+using sim::recording_reader;
+
+class stream_test : public backend_test {};
+
+TEST_P(stream_test, megabytes_both_ways_over_tcp) {
+    auto sockets = open_listeners(*parse_listen_spec("127.0.0.1:0"), 1);
+    struct sink : connection_sink {
+        int fd = -1;
+        bool closed = false;
+        void on_connection(int got) noexcept override { fd = got; }
+        void on_listener_closed() noexcept override { closed = true; }
+    } s;
+    listener l(*loop, (*sockets)[0].fd(), s);
+    l.start();
+    const int client = connect_to(local_port((*sockets)[0].fd()));
+    ASSERT_TRUE(until([&] { return s.fd >= 0; }));
+    const int small = 64 * 1024;
+    ::setsockopt(s.fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small);
+    tcp_stream stream(*loop, s.fd, peer_of(s.fd));
+    recording_reader reader;
+    reader.when_data = [&](std::string_view got) {
+        if (!stream.write(chunk_of(loop->chunks(), got))) {
+            stream.pause_reading();
+        }
+    };
+    reader.when_drained = [&] { stream.resume_reading(); };
+    reader.when_eof = [&] { stream.close(true); };
+    stream.start(reader);
+    std::string sent;
+    for (int i = 0; i < 4'000'000; ++i) {
+        sent += static_cast<char>(i * 7 % 251);
+    }
+    std::string got;
+    std::thread writer([&] {
+        for (std::size_t at = 0; at < sent.size();) {
+            const ssize_t n = ::write(client, sent.data() + at, sent.size() - at);
+            if (n <= 0) {
+                break;
+            }
+            at += static_cast<std::size_t>(n);
+        }
+        ::shutdown(client, SHUT_WR);
+    });
+    std::thread slow_reader([&] {
+        char buf[50'000];
+        ::usleep(300'000);
+        for (ssize_t n; (n = ::read(client, buf, sizeof buf)) > 0;) {
+            got.append(buf, static_cast<std::size_t>(n));
+        }
+    });
+    EXPECT_TRUE(until([&] { return reader.closed == 1; }));
+    writer.join();
+    loop->run_one(0);
+    slow_reader.join();
+    EXPECT_TRUE(got == sent);
+    EXPECT_GT(reader.drained, 0);
+    l.close();
+    ASSERT_TRUE(until([&] { return s.closed; }));
+    ::close(client);
+}
+
+TEST_P(stream_test, stdio_over_pipes) {
+    int in[2];
+    int out[2];
+    ASSERT_EQ(::pipe2(in, O_CLOEXEC) + ::pipe2(out, O_CLOEXEC), 0);
+    stdio_stream stream(*loop, in[0], out[1]);
+    recording_reader reader;
+    reader.when_data = [&](std::string_view got) {
+        stream.write(chunk_of(loop->chunks(), got));
+    };
+    reader.when_eof = [&] { stream.close(true); };
+    stream.start(reader);
+    ASSERT_EQ(::write(in[1], "line\n", 5), 5);
+    ASSERT_TRUE(until([&] { return reader.bytes.size() == 5; }));
+    ::close(in[1]);
+    ASSERT_TRUE(until([&] { return reader.closed == 1; }));
+    char buf[16];
+    EXPECT_EQ(::read(out[0], buf, sizeof buf), 5);
+    EXPECT_EQ(::fcntl(out[1], F_GETFL) & O_NONBLOCK, 0);
+    ops().close(in[0]);
+    ops().close(out[1]);
+    ::close(out[0]);
+}
+
+TEST_P(stream_test, signals_reach_the_reactor) {
+    signal_watch::block();
+    int got = 0;
+    signal_watch watch(*loop, [&](int number) { got = number; });
+    ASSERT_TRUE(watch.start());
+    for (const int number : {SIGHUP, SIGTERM, SIGINT}) {
+        ::kill(::getpid(), number);
+        ASSERT_TRUE(until([&] { return got == number; }));
+    }
+    watch.close();
+    ASSERT_TRUE(until([&] { return watch.closed(); }));
+}
+
+INSTANTIATE_TEST_SUITE_P(kernels, stream_test,
+                         ::testing::Values("uring", "uring_single", "epoll"),
+                         [](const auto& which) { return std::string(which.param); });
+
+}  // namespace
+}  // namespace pillion::io::testing
