@@ -164,7 +164,9 @@ connection::step connection::read_head() noexcept {
 }
 
 connection::step connection::head_incomplete() noexcept {
-    const bool begun = input_.size() > 0;
+    // Line ends behind a request are not the begin of the next one (RFC 9112 §2.2).
+    const std::string_view unread(input_.data(), input_.size());
+    const bool begun = !std::string_view("\r\n").starts_with(unread);
     if (eof_ || (!begun && (timed_out_ || server_.draining()))) {
         ending_ = ending::flush;
         return step::close;
@@ -211,9 +213,9 @@ connection::step connection::end_exchange() noexcept {
         return step::close;
     }
     if (close_) {
-        // A peer that did not ask for it may be sending its next request right now; a close would
-        // then reset the connection and destroy the answer on its way (RFC 9112 §9.6).
-        ending_ = client_closes_ ? ending::flush : ending::linger;
+        // A peer that did not ask for it, or sends on nevertheless, may have bytes under way; a
+        // close would then reset the connection and destroy the answer (RFC 9112 §9.6).
+        ending_ = client_closes_ && input_.size() == 0 ? ending::flush : ending::linger;
         return step::close;
     }
     return step::next_request;

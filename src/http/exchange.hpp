@@ -130,7 +130,8 @@ class request_handler {
     virtual void handle(exchange& request) noexcept = 0;
     // Renders the body of an answer that the HTTP layer (or admit) decided on: 400, 403, 404, 405,
     // 408, 411, 413, 414, 415, 417, 431, 500, 501, 503, 505. `head` is nullptr when none could be
-    // read. Returns the content type; extra headers (at most 4) go to `extra`.
+    // read. Returns the content type; extra headers, at most exchange::refuse_headers_max, go to
+    // `extra`.
     virtual std::string_view refuse(const request_head* head, std::uint16_t status,
                                     std::string_view reason, base::byte_buffer& body,
                                     extra_header* extra, std::size_t& extra_count) noexcept = 0;

@@ -134,11 +134,25 @@ TEST(connection_basic, http_1_0_closes_unless_asked_to_stay) {
 TEST(connection_basic, client_that_asks_for_close_gets_it_without_lingering) {
     world all;
     wire& w = all.connect();
-    w.deliver("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\nGET /ignored HTTP/1.1\r\n");
+    w.deliver("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    all.turns(3);
+    EXPECT_EQ(read_replies(w.sent).at(0).headers["connection"], "close");
+    EXPECT_FALSE(w.half_closed);
+    EXPECT_TRUE(w.closed);
+    EXPECT_EQ(w.stream, nullptr);
+}
+
+TEST(connection_basic, client_that_asks_for_close_and_sends_on_is_lingered_for_and_not_served) {
+    world all;
+    wire& w = all.connect();
+    w.deliver("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\nGET /b HTTP/1.1\r\n");
+    w.deliver("Host: x\r\n\r\n");
     all.turns(3);
     EXPECT_EQ(read_replies(w.sent).size(), 1U);
-    EXPECT_EQ(read_replies(w.sent).at(0).headers["connection"], "close");
-    EXPECT_TRUE(w.closed);
+    EXPECT_TRUE(w.half_closed);
+    EXPECT_FALSE(w.closing);
+    w.eof();
+    all.turns(4);
     EXPECT_EQ(w.stream, nullptr);
 }
 

@@ -50,6 +50,24 @@ TEST(connection_time, next_head_that_begins_with_the_last_packet_is_timed_as_wel
     EXPECT_EQ(read_replies(w.sent).at(1).status, 408);
 }
 
+TEST(connection_time, line_end_behind_a_request_leaves_the_connection_idle) {
+    for (const std::string_view rest : {"\r", "\r\n"}) {
+        world all;
+        wire& w = all.connect();
+        w.deliver(std::string(get) + std::string(rest));
+        all.pass_ms(limits::idle_timeout_ms - 10);
+        EXPECT_FALSE(w.closing);
+        all.pass_ms(20);
+        EXPECT_TRUE(w.closed);
+        EXPECT_EQ(read_replies(w.sent).size(), 1U);
+        wire& drained = all.connect();
+        drained.deliver(std::string(get) + std::string(rest));
+        all.server_.drain();
+        all.turns(3);
+        EXPECT_TRUE(drained.closed);
+    }
+}
+
 TEST(connection_time, refused_request_does_not_lend_its_time_to_the_next) {
     world all;
     wire& w = all.connect();
