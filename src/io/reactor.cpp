@@ -1,6 +1,7 @@
 #include "io/reactor.hpp"
 
 #include <algorithm>
+#include <thread>
 #include <utility>
 
 namespace pillion::io {
@@ -8,6 +9,15 @@ namespace pillion::io {
 struct reactor::job_node {
     base::unique_function<void()> job;
     job_node* next = nullptr;
+};
+
+struct reactor::foreign_call {
+    std::atomic<int>& count;
+    explicit foreign_call(std::atomic<int>& c) noexcept : count(c) {
+        count.fetch_add(1, std::memory_order_seq_cst);
+    }
+    // The last thing a call touches.
+    ~foreign_call() { count.fetch_sub(1, std::memory_order_release); }
 };
 
 reactor::reactor(std::unique_ptr<backend> with)
@@ -20,6 +30,9 @@ reactor::reactor(std::unique_ptr<backend> with)
 }
 
 reactor::~reactor() {
+    while (foreign_calls_.load(std::memory_order_acquire) != 0) {
+        std::this_thread::yield();
+    }
     // Jobs posted too late are destroyed unrun.
     for (job_node* list = inbox_.exchange(nullptr, std::memory_order_acquire); list != nullptr;) {
         delete std::exchange(list, list->next);
@@ -33,6 +46,7 @@ void reactor::run() noexcept {
 }
 
 void reactor::stop() noexcept {
+    const foreign_call guard(foreign_calls_);
     stop_.store(true, std::memory_order_seq_cst);
     if (may_sleep_.exchange(false, std::memory_order_seq_cst)) {
         backend_->wake();
@@ -147,6 +161,7 @@ void reactor::flush_dirty() noexcept {
 }
 
 void reactor::post(base::unique_function<void()> job) {
+    const foreign_call guard(foreign_calls_);
     auto* node = new job_node{std::move(job)};
     node->next = inbox_.load(std::memory_order_relaxed);
     while (!inbox_.compare_exchange_weak(node->next, node, std::memory_order_seq_cst,

@@ -77,6 +77,7 @@ class reactor {
 
  private:
     struct job_node;
+    struct foreign_call;
 
     void read_clock() noexcept;
     void enter(std::int64_t wait_max_ns) noexcept;
@@ -100,6 +101,9 @@ class reactor {
     std::atomic<bool> stop_{false};
     // True while the loop may be asleep in the backend, so that posters know to wake it.
     std::atomic<bool> may_sleep_{false};
+    // post() and stop() calls under way: their loop may end before they return, and must not be
+    // destroyed under them.
+    std::atomic<int> foreign_calls_{0};
     std::uint64_t turns_ = 0;
     std::uint64_t slow_turns_ = 0;
 };
