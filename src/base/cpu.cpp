@@ -2,7 +2,6 @@
 
 #include <pthread.h>
 #include <sched.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -72,7 +71,8 @@ std::size_t v2_quota(const std::string& group) {
 std::size_t v1_quota(const std::string& group) {
     return walk_up(group, [](const std::string& path) {
         const std::string base = "/sys/fs/cgroup/cpu" + path + "/cpu.cfs_";
-        const std::string text = first_line(base + "quota_us") + " " + first_line(base + "period_us");
+        const std::string text =
+            first_line(base + "quota_us") + " " + first_line(base + "period_us");
         return detail::quota_of(text.c_str());
     });
 }

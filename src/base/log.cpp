@@ -2,7 +2,6 @@
 
 #include <time.h>
 #include <unistd.h>
-
 #include <charconv>
 #include <cmath>
 #include <cstdio>

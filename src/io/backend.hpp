@@ -8,7 +8,6 @@
 #pragma once
 
 #include <sys/uio.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -66,8 +65,8 @@ class backend {
     virtual void shutdown(int fd, int how) noexcept = 0;
     // Received bytes that wait in the system for a receive; 0 when unknown.
     virtual std::size_t unread_bytes(int fd) noexcept = 0;
-    // Closes a descriptor. REQUIRES: no op in flight on it. A descriptor that was ever given to this
-    // backend is closed this way only, except listening sockets and inherited ones.
+    // Closes a descriptor. REQUIRES: no op in flight on it. A descriptor that was ever given to
+    // this backend is closed this way only, except listening sockets and inherited ones.
     virtual void close(int fd) noexcept = 0;
 
     // Submits what is queued, waits for completions at most `wait_ns` (0: don't wait, negative:

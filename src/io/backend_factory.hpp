@@ -8,9 +8,10 @@
 #include <memory>
 #include <string>
 
+#include "pillion/result.hpp"
+
 #include "base/limits.hpp"
 #include "io/backend.hpp"
-#include "pillion/result.hpp"
 
 namespace pillion::io {
 
@@ -21,7 +22,7 @@ enum class backend_mode : std::uint8_t { automatic, uring, epoll };
 struct backend_options {
     unsigned submission_entries = 256;
     unsigned completion_entries = 2048;
-    std::size_t recv_buffers = limits::recv_buffers;          // a power of two
+    std::size_t recv_buffers = limits::recv_buffers;  // a power of two
     std::size_t recv_buffer_bytes = limits::recv_buffer_bytes;
 };
 

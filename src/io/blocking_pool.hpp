@@ -12,10 +12,11 @@
 #include <type_traits>
 #include <utility>
 
+#include "pillion/result.hpp"
+
 #include "base/unique_function.hpp"
 #include "coro/ready_queue.hpp"
 #include "io/reactor.hpp"
-#include "pillion/result.hpp"
 
 namespace pillion::io {
 

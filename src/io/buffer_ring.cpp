@@ -1,7 +1,6 @@
 #include "io/buffer_ring.hpp"
 
 #include <sys/mman.h>
-
 #include <atomic>
 #include <new>
 
@@ -44,8 +43,7 @@ void buffer_ring::give(std::uint32_t id) noexcept {
 
 void buffer_ring::publish() noexcept {
     if (published_ != tail_) {
-        std::atomic_ref<std::uint16_t>(entry()[0].reserved)
-            .store(tail_, std::memory_order_release);
+        std::atomic_ref<std::uint16_t>(entry()[0].reserved).store(tail_, std::memory_order_release);
         published_ = tail_;
     }
 }
@@ -54,7 +52,7 @@ buffer_pool::buffer_pool(std::size_t count, std::size_t bytes) noexcept
     : count_(count),
       bytes_(bytes),
       buffers_(count * bytes),
-      free_(new (std::nothrow) std::uint32_t[count]) {
+      free_(new(std::nothrow) std::uint32_t[count]) {
     // Handed out from the lowest, and the last one back first: the warmest in the cache.
     for (std::size_t i = 0; i < count && free_ != nullptr; ++i) {
         give(static_cast<std::uint32_t>(count - 1 - i));

@@ -7,7 +7,6 @@
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <climits>
@@ -362,10 +361,9 @@ void epoll_backend::turn(std::int64_t wait_ns, std::vector<completion>& out) noe
 void epoll_backend::wait(std::int64_t wait_ns) noexcept {
     // Rounded up: waking a little late costs less than spinning through the last millisecond.
     constexpr std::int64_t ns_per_ms = 1'000'000;
-    const int wait_ms =
-        wait_ns < 0 ? -1
-                    : static_cast<int>(std::min<std::int64_t>(
-                          (wait_ns + ns_per_ms - 1) / ns_per_ms, INT_MAX));
+    const int wait_ms = wait_ns < 0 ? -1
+                                    : static_cast<int>(std::min<std::int64_t>(
+                                          (wait_ns + ns_per_ms - 1) / ns_per_ms, INT_MAX));
     epoll_event events[events_max];
     ++system_calls_;
     const int count = ::epoll_wait(epoll_fd_, events, events_max, wait_ms);
@@ -501,11 +499,10 @@ void epoll_backend::try_send(fd_record& r, int fd) noexcept {
     header.msg_iov = reinterpret_cast<iovec*>(target.state[1]);
     header.msg_iovlen = static_cast<std::size_t>(target.state[2]);
     ++system_calls_;
-    const ssize_t sent =
-        header.msg_iovlen == 1
-            ? ::send(fd, header.msg_iov->iov_base, header.msg_iov->iov_len,
-                     MSG_DONTWAIT | MSG_NOSIGNAL)
-            : ::sendmsg(fd, &header, MSG_DONTWAIT | MSG_NOSIGNAL);
+    const ssize_t sent = header.msg_iovlen == 1
+                             ? ::send(fd, header.msg_iov->iov_base, header.msg_iov->iov_len,
+                                      MSG_DONTWAIT | MSG_NOSIGNAL)
+                             : ::sendmsg(fd, &header, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (sent >= 0) {
         return finish(r.out, static_cast<std::int32_t>(sent));
     }
@@ -543,8 +540,7 @@ void epoll_backend::try_transfer(fd_record& r, int fd, bool reads) noexcept {
 
 // One read or write that cannot block for long: bytes or -errno, -EAGAIN to wait for an edge.
 std::int64_t epoll_backend::transfer(fd_record& r, op& target, bool reads) noexcept {
-    iovec part{reinterpret_cast<void*>(target.state[1]),
-               static_cast<std::size_t>(target.state[2])};
+    iovec part{reinterpret_cast<void*>(target.state[1]), static_cast<std::size_t>(target.state[2])};
     if (!r.plain && !r.no_nowait) {
         ++system_calls_;
         const ssize_t moved = reads ? ::preadv2(target.fd, &part, 1, -1, RWF_NOWAIT)

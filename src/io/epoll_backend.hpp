@@ -7,9 +7,10 @@
 
 #include <memory>
 
+#include "pillion/result.hpp"
+
 #include "io/backend.hpp"
 #include "io/backend_factory.hpp"
-#include "pillion/result.hpp"
 
 namespace pillion::io {
 

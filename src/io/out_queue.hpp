@@ -6,7 +6,6 @@
 #pragma once
 
 #include <sys/uio.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -47,7 +46,7 @@ class out_queue {
 
  private:
     struct entry {
-        const char* text = nullptr;    // what is still to be sent of it
+        const char* text = nullptr;  // what is still to be sent of it
         std::size_t bytes = 0;
         base::chunk* owned = nullptr;  // null for a static piece
     };

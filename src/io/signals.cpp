@@ -2,7 +2,6 @@
 
 #include <signal.h>
 #include <sys/signalfd.h>
-
 #include <cerrno>
 #include <cstring>
 #include <utility>

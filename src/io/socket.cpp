@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
-
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
@@ -76,8 +75,8 @@ result<address> resolve(const listen_spec& spec) {
 // listens there, also a socket that would share. Only then the option is set, so that our other
 // shards (same user) may join; nobody else was let in meanwhile.
 result<listen_socket> claim_tcp(address& at) {
-    listen_socket made(::socket(at.get()->sa_family,
-                                SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    listen_socket made(
+        ::socket(at.get()->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (made.fd() < 0) {
         return os_error(errc::unavailable, "cannot create a socket");
     }
@@ -93,8 +92,8 @@ result<listen_socket> claim_tcp(address& at) {
 }
 
 result<listen_socket> join_tcp(address& at) {
-    listen_socket made(::socket(at.get()->sa_family,
-                                SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    listen_socket made(
+        ::socket(at.get()->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (made.fd() < 0) {
         return os_error(errc::unavailable, "cannot create a socket");
     }
@@ -139,7 +138,7 @@ result<std::vector<listen_socket>> open_tcp(const listen_spec& spec, std::size_t
 // A socket file nobody answers on is left over from a killed server and may go; anything else
 // (a live server, a plain file, one we may not touch) stays.
 result<void> clear_stale(const std::string& path, address& at) {
-    struct stat info {};
+    struct stat info{};
     if (::lstat(path.c_str(), &info) != 0) {
         return errno == ENOENT ? ok() : result<void>(os_error(errc::io, "cannot look at the path"));
     }
@@ -223,8 +222,8 @@ void print_inet(const address& from, peer_name& out) noexcept {
         port = ntohs(from.v6()->sin6_port);
         brackets = true;
     }
-    const int bytes = std::snprintf(out.text, sizeof out.text, brackets ? "[%s]:%u" : "%s:%u",
-                                    host, port);
+    const int bytes =
+        std::snprintf(out.text, sizeof out.text, brackets ? "[%s]:%u" : "%s:%u", host, port);
     out.text_bytes = static_cast<std::uint8_t>(bytes);
     out.address_begin = brackets ? 1 : 0;
     out.address_bytes = static_cast<std::uint8_t>(std::strlen(host));
@@ -323,7 +322,7 @@ listen_socket& listen_socket::operator=(listen_socket&& other) noexcept {
 }
 
 void listen_socket::own_path(std::string path) noexcept {
-    struct stat info {};
+    struct stat info{};
     if (::lstat(path.c_str(), &info) == 0) {
         path_ = std::move(path);
         device_ = info.st_dev;
@@ -332,7 +331,7 @@ void listen_socket::own_path(std::string path) noexcept {
 }
 
 void listen_socket::close() noexcept {
-    struct stat info {};
+    struct stat info{};
     if (!path_.empty() && ::lstat(path_.c_str(), &info) == 0 && info.st_dev == device_ &&
         info.st_ino == inode_) {
         ::unlink(path_.c_str());
@@ -347,8 +346,8 @@ result<std::vector<listen_socket>> open_listeners(const listen_spec& spec, std::
     if (spec.kind == listen_kind::tcp) {
         return open_tcp(spec, shards);
     }
-    auto first = spec.kind == listen_kind::unix_path ? claim_unix(spec.path)
-                                                     : adopt_inherited(spec.fd);
+    auto first =
+        spec.kind == listen_kind::unix_path ? claim_unix(spec.path) : adopt_inherited(spec.fd);
     if (!first) {
         return first.error();
     }

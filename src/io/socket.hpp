@@ -6,7 +6,6 @@
 #pragma once
 
 #include <sys/types.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -22,10 +21,10 @@ enum class listen_kind : std::uint8_t { tcp, unix_path, inherited };
 // What the user asked to listen on.
 struct listen_spec {
     listen_kind kind = listen_kind::tcp;
-    std::string host;         // tcp: a numeric address or a name ("localhost"), without brackets
-    std::uint16_t port = 0;   // tcp: 0 lets the system choose
-    std::string path;         // unix_path
-    int fd = -1;              // inherited
+    std::string host;        // tcp: a numeric address or a name ("localhost"), without brackets
+    std::uint16_t port = 0;  // tcp: 0 lets the system choose
+    std::string path;        // unix_path
+    int fd = -1;             // inherited
 };
 
 // Parses "host:port", "[::1]:8080", ":8080" (127.0.0.1), "unix:/path" and "fd:3".

@@ -7,7 +7,6 @@
 #pragma once
 
 #include <sys/uio.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

@@ -8,7 +8,6 @@
 #pragma once
 
 #include <sys/uio.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -75,10 +74,10 @@ class tcp_stream final : public stream, private flushable {
     int broke_ = 0;  // the errno that ended it
     phase phase_ = phase::created;
     bool paused_ = false;
-    bool eof_ = false;           // the peer finished
-    bool eof_told_ = false;      // … and the reader knows
-    bool watching_ = false;      // receive_ waits for a hang-up instead of data
-    bool over_high_ = false;     // write() returned false: owes on_drained()
+    bool eof_ = false;        // the peer finished
+    bool eof_told_ = false;   // … and the reader knows
+    bool watching_ = false;   // receive_ waits for a hang-up instead of data
+    bool over_high_ = false;  // write() returned false: owes on_drained()
     bool shut_requested_ = false;
     bool shut_done_ = false;
     base::chunk* held_ = nullptr;  // what still arrived after pause_reading(), in order

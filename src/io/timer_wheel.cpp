@@ -47,7 +47,8 @@ void timer_wheel::place(timer& t) noexcept {
     // Further away than the wheel reaches: parked in the last slot, placed anew from there.
     const std::int64_t at = t.due_ms_ - now_ms_ < reach ? t.due_ms_ : now_ms_ + reach;
     const auto differ = static_cast<std::uint64_t>(at ^ now_ms_);
-    unsigned level = differ == 0 ? 0 : (static_cast<unsigned>(std::bit_width(differ)) - 1) / slot_bits;
+    unsigned level =
+        differ == 0 ? 0 : (static_cast<unsigned>(std::bit_width(differ)) - 1) / slot_bits;
     if (level > top) {
         level = top;
     }

@@ -48,10 +48,10 @@ inline constexpr std::uint8_t sqe_buffer_select = 1U << 5;
 inline constexpr std::uint8_t sqe_cqe_skip_success = 1U << 6;
 
 // Per-operation flags.
-inline constexpr std::uint16_t accept_multishot = 1U << 0;    // in ioprio
-inline constexpr std::uint16_t recv_poll_first = 1U << 0;     // in ioprio
-inline constexpr std::uint16_t recv_multishot = 1U << 1;      // in ioprio
-inline constexpr std::uint32_t poll_add_multi = 1U << 0;      // in len
+inline constexpr std::uint16_t accept_multishot = 1U << 0;  // in ioprio
+inline constexpr std::uint16_t recv_poll_first = 1U << 0;   // in ioprio
+inline constexpr std::uint16_t recv_multishot = 1U << 1;    // in ioprio
+inline constexpr std::uint32_t poll_add_multi = 1U << 0;    // in len
 
 // Completion flags.
 inline constexpr std::uint32_t cqe_buffer = 1U << 0;

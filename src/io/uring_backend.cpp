@@ -1,17 +1,17 @@
 #include "io/uring_backend.hpp"
 
-#include <liburing.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
-
 #include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <utility>
+
+#include <liburing.h>
 
 #include "base/assert.hpp"
 #include "base/limits.hpp"
@@ -226,8 +226,7 @@ void uring_backend::prepare(op& target, bool first) noexcept {
             // A fresh connection is usually silent yet: do not try before it is readable.
             const std::uint16_t how = first ? abi::recv_poll_first : std::uint16_t{0};
             const bool multishot = multishot_recv_ && (target.state[0] & flag_single) == 0;
-            sqe.ioprio =
-                multishot ? static_cast<std::uint16_t>(how | abi::recv_multishot) : how;
+            sqe.ioprio = multishot ? static_cast<std::uint16_t>(how | abi::recv_multishot) : how;
             return;
         }
         case op_kind::hangup: {
@@ -356,7 +355,8 @@ void uring_backend::close(int fd) noexcept {
 int uring_backend::enter(unsigned min_complete, std::int64_t wait_ns, bool events) noexcept {
     // Publish what was prepared; everything the kernel has not taken yet is submitted (again).
     std::atomic_ref<unsigned>(*ring_.sq.ktail).store(ring_.sq.sqe_tail, std::memory_order_release);
-    const unsigned taken = std::atomic_ref<unsigned>(*ring_.sq.khead).load(std::memory_order_acquire);
+    const unsigned taken =
+        std::atomic_ref<unsigned>(*ring_.sq.khead).load(std::memory_order_acquire);
     std::uint32_t flags = events ? abi::enter_getevents : 0;
     if (ring_registered_) {
         flags |= abi::enter_registered_ring;
@@ -369,10 +369,9 @@ int uring_backend::enter(unsigned min_complete, std::int64_t wait_ns, bool event
         flags |= abi::enter_ext_arg;
     }
     ++system_calls_;
-    return io_uring_enter2(static_cast<unsigned>(ring_.enter_ring_fd), ring_.sq.sqe_tail - taken,
-                           min_complete, flags,
-                           timed ? reinterpret_cast<sigset_t*>(&extended) : nullptr,
-                           timed ? sizeof extended : 0);
+    return io_uring_enter2(
+        static_cast<unsigned>(ring_.enter_ring_fd), ring_.sq.sqe_tail - taken, min_complete, flags,
+        timed ? reinterpret_cast<sigset_t*>(&extended) : nullptr, timed ? sizeof extended : 0);
 }
 
 void uring_backend::turn(std::int64_t wait_ns, std::vector<completion>& out) noexcept {

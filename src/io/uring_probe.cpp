@@ -1,11 +1,11 @@
 #include "io/uring_probe.hpp"
 
-#include <liburing.h>
 #include <time.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+
+#include <liburing.h>
 
 #include "io/uring_abi.hpp"
 
@@ -106,9 +106,9 @@ bool has_required_features(::io_uring& ring, const char*& missing) noexcept {
             return false;
         }
     }
-    constexpr int operations[] = {abi::op_poll_add, abi::op_sendmsg, abi::op_accept,
-                                  abi::op_async_cancel, abi::op_connect, abi::op_close,
-                                  abi::op_read, abi::op_write, abi::op_send, abi::op_recv};
+    constexpr int operations[] = {
+        abi::op_poll_add, abi::op_sendmsg, abi::op_accept, abi::op_async_cancel, abi::op_connect,
+        abi::op_close,    abi::op_read,    abi::op_write,  abi::op_send,         abi::op_recv};
     io_uring_probe* probe = io_uring_get_probe_ring(&ring);
     bool all = probe != nullptr;
     for (const int operation : operations) {

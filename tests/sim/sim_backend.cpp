@@ -2,7 +2,6 @@
 
 #include <poll.h>
 #include <sys/socket.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -41,9 +40,7 @@ void sim_peer::block(bool on) { sim_->at_fd(fd_).blocked = on; }
 
 const std::string& sim_peer::received() const { return sim_->at_fd(fd_).outbound; }
 
-bool sim_peer::saw_eof() const {
-    return sim_->at_fd(fd_).write_shut || sim_->at_fd(fd_).closed;
-}
+bool sim_peer::saw_eof() const { return sim_->at_fd(fd_).write_shut || sim_->at_fd(fd_).closed; }
 
 bool sim_peer::closed() const { return sim_->at_fd(fd_).closed; }
 
@@ -101,8 +98,8 @@ void sim_backend::at(std::int64_t delay_ns, std::function<void()> what) {
 }
 
 std::size_t sim_backend::open_sockets() const {
-    return static_cast<std::size_t>(std::count_if(
-        sockets_.begin(), sockets_.end(), [](const auto& s) { return !s.second->closed; }));
+    return static_cast<std::size_t>(std::count_if(sockets_.begin(), sockets_.end(),
+                                                  [](const auto& s) { return !s.second->closed; }));
 }
 
 std::int64_t sim_backend::unix_ms() const noexcept {

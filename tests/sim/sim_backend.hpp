@@ -36,7 +36,8 @@ struct sim_options {
     std::size_t send_max = 0;
     // The completions of a turn come in random order (those of one op keep theirs).
     bool shuffle = false;
-    // A cancelled op ends with its own result if it can (the cancel loses the race); random: either.
+    // A cancelled op ends with its own result if it can (the cancel loses the race); random:
+    // either.
     bool cancel_loses = false;
     bool cancel_random = false;
 };
@@ -130,7 +131,7 @@ class sim_backend final : public io::backend {
         std::string inbound;        // sent by the peer, not yet received
         std::size_t delivered = 0;  // bytes received before
         std::vector<std::size_t> cuts;
-        std::string outbound;       // what the peer got
+        std::string outbound;  // what the peer got
         bool peer_finished = false;
         bool broken = false;
         bool blocked = false;

@@ -7,8 +7,8 @@ std::size_t sim_world::run(std::size_t turns_max) {
     int idle_turns = 0;
     for (std::size_t turn = 0; turn < turns_max; ++turn) {
         reactor_.run_one(INT64_MAX);
-        const bool quiet = sim_->idle() && reactor_.timers().armed() == 0 &&
-                           coro::ready_queue::current().empty();
+        const bool quiet =
+            sim_->idle() && reactor_.timers().armed() == 0 && coro::ready_queue::current().empty();
         idle_turns = quiet ? idle_turns + 1 : 0;
         if (idle_turns == 2) {
             return turn + 1;

@@ -1,7 +1,7 @@
-#include <gtest/gtest.h>
-
 #include <memory>
 #include <optional>
+
+#include <gtest/gtest.h>
 
 #include "base/limits.hpp"
 #include "io/stdio_stream.hpp"

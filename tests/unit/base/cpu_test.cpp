@@ -1,8 +1,8 @@
 #include "base/cpu.hpp"
 
-#include <gtest/gtest.h>
-
 #include <thread>
+
+#include <gtest/gtest.h>
 
 namespace pillion::base {
 namespace {

@@ -2,11 +2,10 @@
 
 #include <fcntl.h>
 #include <unistd.h>
-
-#include <gtest/gtest.h>
-
 #include <limits>
 #include <string>
+
+#include <gtest/gtest.h>
 
 namespace pillion::log {
 namespace {

@@ -1,7 +1,6 @@
 // The steady state of a stream never calls the allocator. A program of its own, because it replaces
 // operator new.
 #include <malloc.h>
-
 #include <atomic>
 #include <cstdlib>
 #include <new>
@@ -81,8 +80,7 @@ TEST_P(stream_test, steady_state_allocates_nothing) {
     ASSERT_TRUE(until([&] { return echo.closed; }));
 }
 
-INSTANTIATE_TEST_SUITE_P(kernels, stream_test,
-                         ::testing::Values("uring", "uring_single", "epoll"),
+INSTANTIATE_TEST_SUITE_P(kernels, stream_test, ::testing::Values("uring", "uring_single", "epoll"),
                          [](const auto& which) { return std::string(which.param); });
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <pty.h>
 #include <sys/poll.h>
 #include <sys/stat.h>
-
 #include <atomic>
 #include <thread>
 
@@ -71,8 +70,8 @@ TEST_P(backend_test, receives_more_than_all_buffers_hold) {
     std::thread peer([&] {
         std::size_t at = 0;
         while (at < sent.size()) {
-            at += static_cast<std::size_t>(
-                ::write(pair.theirs, sent.data() + at, sent.size() - at));
+            at +=
+                static_cast<std::size_t>(::write(pair.theirs, sent.data() + at, sent.size() - at));
         }
         ::shutdown(pair.theirs, SHUT_WR);
     });
@@ -105,9 +104,8 @@ TEST_P(backend_test, starved_receivers_are_all_served) {
         ::shutdown(p->theirs, SHUT_WR);
     }
     ASSERT_TRUE(until([&] {
-        return std::all_of(receivers.begin(), receivers.end(), [](const auto& r) {
-            return r->finished && r->last() == 0;
-        });
+        return std::all_of(receivers.begin(), receivers.end(),
+                           [](const auto& r) { return r->finished && r->last() == 0; });
     }));
     for (const auto& r : receivers) {
         EXPECT_EQ(r->bytes, "0123456789");
@@ -454,8 +452,7 @@ TEST_P(backend_test, destruction_with_ops_in_flight_leaves_none) {
     ::close(pair.ours);
 }
 
-INSTANTIATE_TEST_SUITE_P(kernels, backend_test,
-                         ::testing::Values("uring", "uring_single", "epoll"),
+INSTANTIATE_TEST_SUITE_P(kernels, backend_test, ::testing::Values("uring", "uring_single", "epoll"),
                          [](const auto& which) { return std::string(which.param); });
 
 TEST(backend_factory, automatic_gives_a_backend_and_explains_only_a_fallback) {

@@ -1,8 +1,8 @@
 #include "io/sleep.hpp"
 
-#include <gtest/gtest.h>
-
 #include <optional>
+
+#include <gtest/gtest.h>
 
 #include "sim/sim_world.hpp"
 

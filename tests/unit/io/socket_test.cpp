@@ -2,7 +2,6 @@
 
 #include <sys/stat.h>
 #include <sys/un.h>
-
 #include <fstream>
 #include <thread>
 
@@ -85,7 +84,7 @@ TEST(listeners, unix_socket_rules) {
     {
         auto live = open_listeners(spec, 2);
         ASSERT_TRUE(live);
-        struct stat info {};
+        struct stat info{};
         ASSERT_EQ(::stat(path.c_str(), &info), 0);
         EXPECT_EQ(info.st_mode & 0777U, 0600U);
         auto second = open_listeners(spec, 1);

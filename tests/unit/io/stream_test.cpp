@@ -80,9 +80,7 @@ TEST_P(stream_test, stdio_over_pipes) {
     ASSERT_EQ(::pipe2(in, O_CLOEXEC) + ::pipe2(out, O_CLOEXEC), 0);
     stdio_stream stream(*loop, in[0], out[1]);
     recording_reader reader;
-    reader.when_data = [&](std::string_view got) {
-        stream.write(chunk_of(loop->chunks(), got));
-    };
+    reader.when_data = [&](std::string_view got) { stream.write(chunk_of(loop->chunks(), got)); };
     reader.when_eof = [&] { stream.close(true); };
     stream.start(reader);
     ASSERT_EQ(::write(in[1], "line\n", 5), 5);
@@ -110,8 +108,7 @@ TEST_P(stream_test, signals_reach_the_reactor) {
     ASSERT_TRUE(until([&] { return watch.closed(); }));
 }
 
-INSTANTIATE_TEST_SUITE_P(kernels, stream_test,
-                         ::testing::Values("uring", "uring_single", "epoll"),
+INSTANTIATE_TEST_SUITE_P(kernels, stream_test, ::testing::Values("uring", "uring_single", "epoll"),
                          [](const auto& which) { return std::string(which.param); });
 
 }  // namespace

@@ -133,8 +133,12 @@ TEST(blocking_pool, its_end_still_answers_who_waits) {
     {
         blocking_pool pool(1, 8);
         for (int i = 0; i < 5; ++i) {
-            pool.submit(loop, [&] { while (!go.load()) std::this_thread::yield(); },
-                        [&] { ++reported; });
+            pool.submit(
+                loop,
+                [&] {
+                    while (!go.load()) std::this_thread::yield();
+                },
+                [&] { ++reported; });
         }
         opener = std::thread([&] {
             ::usleep(20'000);

@@ -1,11 +1,11 @@
 #include "io/timer_wheel.hpp"
 
-#include <gtest/gtest.h>
-
 #include <map>
 #include <memory>
 #include <random>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 namespace pillion::io {
 namespace {
@@ -109,7 +109,8 @@ TEST(timer_wheel, random_work_against_the_model) {
         std::mt19937_64 random(seed);
         modelled_wheel w(static_cast<std::int64_t>(random() % (std::uint64_t{1} << 37)));
         for (int step = 0; step < 400; ++step) {
-            const auto far = static_cast<std::int64_t>(random() % (std::uint64_t{1} << (random() % 38)));
+            const auto far =
+                static_cast<std::int64_t>(random() % (std::uint64_t{1} << (random() % 38)));
             switch (random() % 4) {
                 case 0:
                     w.arm(w.now_ms + far);
