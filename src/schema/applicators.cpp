@@ -102,8 +102,8 @@ bool compiler::properties() {
     if (found.empty() && rest == no_block) {
         return true;
     }
-    std::stable_sort(found.begin(), found.end(),
-                     [](const property& a, const property& b) { return a.name < b.name; });
+    std::sort(found.begin(), found.end(),
+              [](const property& a, const property& b) { return a.name < b.name; });
     const auto twin =
         std::adjacent_find(found.begin(), found.end(),
                            [](const property& a, const property& b) { return a.name == b.name; });
