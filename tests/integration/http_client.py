@@ -7,6 +7,7 @@ exactly framed is a failure.
 import json
 import re
 import socket
+import time
 
 TIMEOUT_S = 20
 
@@ -57,7 +58,11 @@ class Connection:
         family = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET
         self.sock = socket.socket(family, socket.SOCK_STREAM)
         self.sock.settimeout(timeout)
-        self.sock.connect(address)
+        try:
+            self.sock.connect(address)
+        except OSError:
+            self.sock.close()
+            raise
         if family == socket.AF_INET:
             self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.buffer = b""
@@ -217,7 +222,10 @@ class EventStream:
 
     def next_event(self):
         """The next event, None when the stream has ended properly."""
+        end = time.monotonic() + TIMEOUT_S  # comments keep the socket from timing out
         while b"\n\n" not in self._text:
+            if time.monotonic() > end:
+                raise HttpError(f"no event within {TIMEOUT_S} s")
             data = next(self._chunks, None)
             if data is None:
                 if self._text:

@@ -423,7 +423,9 @@ class Stdio:
                 reader.join(timeout)
             self.process.stdout.close()
             self.process.stderr.close()
-        while (line := self.lines.get_nowait()) is not None:
-            rest.append(line)
+        while not self.lines.empty():
+            line = self.lines.get()
+            if line is not None:
+                rest.append(line)
         assert code == 0, f"exit code {code}: {self.log[-1000:]!r}"
         return rest

@@ -87,8 +87,8 @@ def test_an_empty_batch_is_refused(b):
 
 
 def test_bad_members_get_an_error_each(b):
-    response, found = send_bytes(b, b'[1, {"jsonrpc":"2.0","id":"p","method":"ping"}, {}, []]')
     b.asked["p"] = "ping"
+    response, found = send_bytes(b, b'[1, {"jsonrpc":"2.0","id":"p","method":"ping"}, {}, []]')
     assert response.status == 200
     codes = [m["error"]["code"] for m in found if "error" in m]
     assert codes == [-32600] * 3

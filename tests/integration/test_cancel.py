@@ -124,11 +124,11 @@ def test_a_modern_disconnect_stops_a_streaming_call(modern, counts):
     wait_until(lambda: counts.since("disconnected") + counts.since("client") == 1, what="stop")
 
 
-def test_a_half_closed_modern_client_gets_its_answer(modern, counts):
-    connection, identifier = modern.begin("tools/call", {
+def test_a_half_closed_legacy_client_gets_its_answer(legacy, counts):
+    connection, identifier = legacy.begin("tools/call", {
         "name": "test_slow", "arguments": {"ms": 300}})
     connection.sock.shutdown(socket.SHUT_WR)
-    reply = modern.read_reply(connection, identifier)
+    reply = legacy.read_reply(connection, identifier)
     assert reply.result["content"][0]["text"] == "slept"
 
 

@@ -37,10 +37,12 @@ def test_unknown_arguments(arguments):
     ["--port", "x"], ["--port", "-1"], ["--port", "65536"], ["--port", ""], ["--port", "1.5"],
     ["--threads", "0"], ["--threads", "many"], ["--threads", "-1"], ["--threads", "100000"],
     ["--io", "magic"], ["--host", "not a host"], ["--listen", "nonsense"],
-    ["--listen", "fd:x"], ["--listen", "fd:999"], ["--listen", "unix:"], ["--path", "mcp"],
+    ["--listen", "fd:x"], ["--listen", "unix:"], ["--path", "mcp"],
     ["--path", ""], ["--log-level", "loud"], ["--log-format", "xml"],
     ["--root", "/no/such/directory"], ["--root", "/etc/passwd"],
-    ["--allowed-origins", "not an origin"],
+    ["--allowed-origins", "not an origin"], ["--request-timeout", "5"],
+    ["--request-timeout", "0s"], ["--drain-timeout", "soon"], ["--session-ttl", "-1s"],
+    ["--max-connections", "0"],
 ], ids=" ".join)
 def test_bad_values(arguments):
     line = fails(2, "serve", "--port", "0", *arguments)
@@ -57,6 +59,14 @@ def test_a_port_in_use():
         taken.listen()
         line = fails(1, "serve", "--port", taken.getsockname()[1], "--root", os.curdir)
         assert str(taken.getsockname()[1]) in line
+
+
+@pytest.mark.parametrize("listener", ["fd:999", "fd:0", "unix:/no/such/directory/s",
+                                      "no-such-host.invalid:0"])
+def test_a_listener_that_cannot_be(listener):
+    done = run_program(pillion_bin(), "serve", "--listen", listener, "--root", os.curdir,
+                       "--insecure-no-auth")
+    assert done.returncode in (1, 2) and len(done.stderr.splitlines()) == 1, done
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::"])

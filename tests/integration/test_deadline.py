@@ -61,3 +61,9 @@ def test_on_a_pipe(stdio, rev):
                           rev=rev)
     assert answer["error"]["code"] == -32004
     assert pipe.close() == []
+
+
+def test_the_deadline_of_the_server(start, make_client, rev):
+    client = make_client(rev, of=start("--request-timeout", "300ms")).open()
+    reply = client.tool("test_slow", {"ms": 20_000})
+    assert (reply.error.code, reply.status) == (-32004, 504)

@@ -32,7 +32,7 @@ def requests():
               .encode() + call[half:] + b"\r\n0\r\nT: v\r\n\r\n")
     return [
         ("health", b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n", 200),
-        ("http_1_0", b"GET /health HTTP/1.0\r\n\r\n", 200),
+        ("http_1_0", b"GET /health HTTP/1.0\r\nHost: localhost\r\n\r\n", 200),
         ("not_found", b"GET /x HTTP/1.1\r\nHost: localhost\r\n\r\n", 404),
         ("options", b"OPTIONS /mcp HTTP/1.1\r\nHost: localhost\r\n\r\n", 204),
         ("call", post(modern, call), 200),

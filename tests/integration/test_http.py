@@ -408,7 +408,7 @@ def test_an_event_stream_leaves_the_connection_usable(modern):
         assert reply.response["Cache-Control"] in ("no-cache", "no-store")
 
 
-def test_empty_lines_before_a_request(connect):
+def test_an_empty_line_before_a_request(connect):
     connection = connect()
-    connection.send(b"\r\n\r\n" + connection.render("GET", "/health"))
+    connection.send(b"\r\n" + connection.render("GET", "/health"))
     assert connection.read_response().status == 200

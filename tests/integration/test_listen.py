@@ -115,6 +115,7 @@ def test_no_logs_and_no_progress_on_listen_streams(modern):
 
 
 def test_streams_that_vanish_are_forgotten(server, modern):
+    modern.tool_text("test_simple_text")  # its connection stays
     before = server.descriptors()
     for _ in range(20):
         modern.listen(**ALL_KINDS)[0].close()

@@ -115,6 +115,33 @@ def test_a_thousand_connections(server, unchanged):
 
 
 @pytest.mark.asan
+def test_connections_up_to_the_cap_and_beyond(start):
+    running = start("--max-connections", 20)
+    held = []
+    for _ in range(20):
+        held.append(Connection(running.address))
+        assert held[-1].request("GET", "/health").status == 200
+    for _ in range(5):
+        with Connection(running.address) as one_more:
+            try:
+                one_more.send(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                assert one_more.read_response().status == 503
+            except OSError:
+                pass  # refused by closing before the request was read
+    assert held[0].request("GET", "/health").status == 200
+    for connection in held:
+        connection.close()
+
+    def served():
+        try:
+            with Connection(running.address) as connection:
+                return connection.request("GET", "/health").status == 200
+        except (OSError, HttpError):
+            return False
+    wait_until(served, what="service after the cap")
+
+
+@pytest.mark.asan
 def test_when_descriptors_run_out(start):
     def few_descriptors():
         resource.setrlimit(resource.RLIMIT_NOFILE, (100, 100))

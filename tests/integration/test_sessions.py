@@ -1,6 +1,7 @@
 """Sessions of the legacy revisions: their ids, their end, and that every thread knows both."""
 
 import re
+import time
 
 import pytest
 
@@ -173,3 +174,17 @@ def test_a_client_that_vanishes_leaves_its_session(server, make_client):
     assert client.request("ping") == {}
     wait_until(server.alive, what="server alive")
     assert CLIENT_INFO["name"] in client.tool_text("test_whoami")
+
+
+def test_an_idle_session_ends(start, make_client):
+    client = make_client("D", of=start("--session-ttl", "300ms")).open()
+    assert client.request("ping") == {}
+    time.sleep(1.5)
+    assert client.call("ping").status == 404
+
+
+def test_a_session_in_use_goes_on(start, make_client):
+    client = make_client("D", of=start("--session-ttl", "2s")).open()
+    for _ in range(8):
+        time.sleep(0.4)
+        assert client.request("ping") == {}

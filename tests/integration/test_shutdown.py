@@ -67,7 +67,7 @@ def test_the_answer_before_the_end_closes_the_connection(start, make_client):
 
 
 def test_idle_connections_are_closed(start):
-    running = start()
+    running = start("--drain-timeout", "1s")
     connections = [Connection(running.address) for _ in range(10)]
     assert connections[0].request("GET", "/health").status == 200
     connections[1].send(b"GET /health HT")
@@ -106,7 +106,7 @@ def test_a_second_signal_does_not_wait(start, make_client, request):
 
 
 def test_a_call_that_will_not_end_is_stopped(start, make_client):
-    running = start()
+    running = start("--drain-timeout", "1s")
     client = make_client("E", of=running).open()
     slow(client, 60_000)
     time.sleep(0.2)
