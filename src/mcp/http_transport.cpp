@@ -2,6 +2,7 @@
 
 #include "base/log.hpp"
 #include "http/media.hpp"
+#include "http/response_writer.hpp"
 #include "json/parser.hpp"
 #include "mcp/http_batch.hpp"
 #include "mcp/http_client.hpp"
@@ -129,7 +130,8 @@ std::string_view http_transport::refuse(const http::request_head* head, std::uin
     } else if (status == 503) {
         extra[extra_count++] = {"Retry-After", "30"};
     }
-    write_error_without_id(body, code_of(status), reason, {}, false);
+    write_error_without_id(body, code_of(status),
+                           reason.empty() ? http::reason_phrase(status) : reason, {}, false);
     return json_type;
 }
 

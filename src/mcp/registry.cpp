@@ -189,8 +189,10 @@ void registry::render_server() {
     what.completions = has_completions_;
     implementation_ = render_all([&](revision r) { return render_implementation(info(), r); });
     capabilities_ = render_all([&](revision r) { return render_capabilities(what, r); });
-    server_info_meta_ = R"("_meta":{"io.modelcontextprotocol/serverInfo":)" +
-                        implementation_[static_cast<std::size_t>(modern)] + "}";
+    detail::implementation_info brief;
+    brief.name = info().name;
+    brief.version = info().version;
+    short_info_ = render_implementation(brief, modern);
 }
 
 std::unique_ptr<const registry> registry::freeze(const detail::definitions& from,

@@ -86,8 +86,8 @@ class registry {
     std::string_view capabilities_json(revision r) const noexcept {
         return capabilities_[static_cast<std::size_t>(r)];
     }
-    // `"_meta":{"io.modelcontextprotocol/serverInfo":{…}}`, for 2026-07-28.
-    std::string_view server_info_meta() const noexcept { return server_info_meta_; }
+    // Name and version alone: what every 2026-07-28 result carries. server/discover has the rest.
+    std::string_view short_info() const noexcept { return short_info_; }
 
  private:
     template <class T>
@@ -112,7 +112,7 @@ class registry {
     index<std::size_t> template_index_;
     rendered implementation_;
     rendered capabilities_;
-    std::string server_info_meta_;
+    std::string short_info_;
 };
 
 }  // namespace pillion::mcp
