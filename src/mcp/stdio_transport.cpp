@@ -115,18 +115,16 @@ void stdio_transport::on_data(char* data, std::size_t bytes) noexcept {
     while (!rest.empty()) {
         const std::size_t end = rest.find('\n');
         const std::string_view part = rest.substr(0, end);
-        if (!skipping_) {
-            keep(part);
-        }
+        keep(part);
         if (end == rest.npos) {
             break;
         }
         rest.remove_prefix(end + 1);
         if (skipping_) {
-            skipping_ = false;
-            continue;
+            refuse_oversize();
+        } else {
+            take_line(partial_.view());
         }
-        take_line(partial_.view());
     }
     if (!paused_ && !eof_ && open_ >= limits::in_flight_per_connection_max) {
         paused_ = true;
@@ -135,12 +133,27 @@ void stdio_transport::on_data(char* data, std::size_t bytes) noexcept {
 }
 
 void stdio_transport::keep(std::string_view part) noexcept {
-    if (partial_.size() + part.size() > limits::body_bytes_max) {
-        partial_.clear();
-        skipping_ = true;
-        return error_line(rpc::too_large, "The message is too large");
+    if (!skipping_ && partial_.size() + part.size() <= limits::body_bytes_max) {
+        return partial_.append(part);
     }
-    partial_.append(part);
+    if (!skipping_) {
+        skipping_ = true;
+        skipped_id_.reset();
+        skipped_id_.feed(partial_.view());
+        partial_.clear();
+    }
+    skipped_id_.feed(part);
+}
+
+void stdio_transport::refuse_oversize() {
+    skipping_ = false;
+    base::arena memory(engine_.loop().chunks());
+    const std::string_view text = skipped_id_.text();
+    char* copy = static_cast<char*>(memory.allocate(text.size() + limits::padding, 1));
+    text.copy(copy, text.size());
+    const json::parse_result parsed = json::parse(copy, text.size(), memory);
+    const bool usable = parsed.ok && (parsed.root.is_string() || parsed.root.is_integer());
+    error_line(rpc::too_large, "Message too large", usable ? parsed.root : json::view{});
 }
 
 void stdio_transport::take_line(std::string_view line) noexcept {
@@ -253,7 +266,9 @@ void stdio_transport::handle_message(request& r, const rpc::envelope& e) {
 
 void stdio_transport::on_eof() noexcept {
     // A last line without its newline still counts.
-    if (!skipping_ && !partial_.empty()) {
+    if (skipping_) {
+        refuse_oversize();
+    } else if (!partial_.empty()) {
         take_line(partial_.view());
     }
     eof_ = true;

@@ -12,6 +12,7 @@
 #include "mcp/batch.hpp"
 #include "mcp/engine.hpp"
 #include "mcp/hub.hpp"
+#include "mcp/id_scanner.hpp"
 #include "rpc/envelope.hpp"
 
 namespace pillion::mcp {
@@ -54,6 +55,7 @@ class stdio_transport final : public reply_channel,
     void on_drain() noexcept override {}
 
     void keep(std::string_view part) noexcept;
+    void refuse_oversize();
     void take_line(std::string_view line) noexcept;
     void handle_line(std::string_view line);
     void handle_message(request& r, const rpc::envelope& e);
@@ -67,6 +69,7 @@ class stdio_transport final : public reply_channel,
     session_ref session_;
     base::byte_buffer partial_;     // a line that is still coming
     bool skipping_ = false;         // the rest of an oversize line
+    id_scanner skipped_id_;
     bool eof_ = false;
     bool paused_ = false;
     bool closing_ = false;
