@@ -87,7 +87,7 @@ def test_help(arguments):
     done = run_program(pillion_bin(), *arguments)
     assert done.returncode == 0 and done.stderr == b""
     assert b"--root" in done.stdout or b"serve" in done.stdout
-    assert max(map(len, done.stdout.decode().splitlines())) <= 100
+    assert max(map(len, done.stdout.decode().splitlines())) <= 120
 
 
 def test_help_names_every_flag():
