@@ -27,6 +27,8 @@ int main(int argc, char** argv) {
     s.option("root", "Directory to serve (default: the current one, unless that is / or home)",
              &root);
     s.flag("hidden", "Serve files and directories whose names begin with a dot, too", &hidden);
+    // Clients follow a bounded number of pages; a source tree has thousands of files.
+    s.page_size(1000);
     app::add_builtins(s);
     app::add_meta_resources(s);
     s.on_start([&root, &hidden](server& starting) {

@@ -63,7 +63,8 @@ class session {
                last_seen_ms_.load(std::memory_order_relaxed) < before_ms;
     }
 
-    // logging/setLevel; "warning" until the client says otherwise (AMBIGUITIES G31).
+    // logging/setLevel; "info" until the client says otherwise. The specifications leave the default
+    // free; a bridge that keeps setLevel to itself would silence a higher one.
     log_level threshold() const noexcept { return threshold_.load(std::memory_order_relaxed); }
     void set_threshold(log_level lowest) noexcept {
         threshold_.store(lowest, std::memory_order_relaxed);
@@ -92,7 +93,7 @@ class session {
     std::atomic<bool> alive_{true};
     std::atomic<std::int64_t> last_seen_ms_;
     std::atomic<std::int32_t> holds_{0};
-    std::atomic<log_level> threshold_{log_level::warning};
+    std::atomic<log_level> threshold_{log_level::info};
     std::atomic<std::uint64_t> newest_stream_{0};
     mutable std::mutex mutex_;  // guards uris_
     std::unordered_set<std::string> uris_;

@@ -20,8 +20,8 @@ def test_a_session_gets_its_level_and_above(legacy, level):
     assert reply.result["content"][0]["text"] == "logged"
 
 
-def test_a_session_without_level_gets_no_chatter(legacy):
-    assert not {"debug", "info", "notice"} & set(levels_of(legacy.tool("test_log_all", {})))
+def test_a_session_without_level_gets_all_but_debug(legacy):
+    assert levels_of(legacy.tool("test_log_all", {})) == LEVELS[1:]
 
 
 @pytest.mark.parametrize("params", [{}, {"level": "loud"}, {"level": "INFO"}, {"level": 3},
