@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+"""The example of README.md works as printed: compiled by the command line given there, with nothing
+but the public headers, it answers a client over a pipe.
+
+Usage: readme_example.py ROOT LIBPILLION SANITIZERS COMPILER...; SANITIZERS is Meson's b_sanitize.
+"""
+
+import json
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+
+HEADING = "## Embed it"
+PROGRAM_S = 60
+
+
+class broken(Exception):
+    """README.md promises what does not hold."""
+
+
+def first(pattern, text, what):
+    match = re.search(pattern, text, re.DOTALL | re.MULTILINE)
+    if not match:
+        raise broken(f"README.md: {what} under the heading '{HEADING}'")
+    return match.group(1)
+
+
+def compile_example(section, words, folder):
+    """Compiles the block as the section says. Returns the program."""
+    root, library = (pathlib.Path(word).resolve() for word in words[:2])
+    sanitizers, compiler = words[2], words[3:]
+    code = first(r"^```cpp\n(.*?)^```$", section, "there is no ```cpp block")
+    line = first(r"`(g\+\+\s[^`]*)`", section, "there is no `g++ …` command line")
+    (folder / "greet.cpp").write_text(code, encoding="utf-8")
+    here = {"g++": compiler, "-Iinclude": [f"-I{root}/include"],
+            "greet.cpp": [str(folder / "greet.cpp")],
+            "build/release/libpillion.a": [str(library)]}
+    given = shlex.split(line)
+    missing = [word for word in here if word not in given]
+    if missing:
+        raise broken(f"README.md: the command line lacks {' '.join(missing)}: {line}")
+    command = [new for word in given for new in here.get(word, [word])]
+    if sanitizers != "none":
+        command += [f"-fsanitize={sanitizers}", "-g"]
+    program = folder / "greet"
+    done = subprocess.run([*command, "-Wall", "-Wextra", "-Werror", "-o", program],
+                          capture_output=True, text=True)
+    if done.returncode != 0:
+        raise broken(f"README.md: the example does not compile:\n{done.stderr}")
+    return program
+
+
+class client:
+    """The other end of the pipes of a server in stdio mode."""
+
+    def __init__(self, program):
+        self.process = subprocess.Popen([program, "stdio"], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True, encoding="utf-8")
+        self.last_id = 0
+        self.notes = []
+
+    def send(self, **message):
+        self.process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+        self.process.stdin.flush()
+
+    def ask(self, method, **params):
+        """The result of a request; what comes before it is kept in `notes`."""
+        self.last_id += 1
+        self.send(id=self.last_id, method=method, params=params)
+        for line in self.process.stdout:
+            message = json.loads(line)
+            if message.get("id") == self.last_id:
+                if "result" not in message:
+                    raise broken(f"{method}: {message}")
+                return message["result"]
+            self.notes.append(message)
+        raise broken(f"the example ended before it answered {method}")
+
+    def end(self):
+        """The client goes: so does the server, with exit code 0."""
+        self.process.stdin.close()
+        return self.process.wait(PROGRAM_S)
+
+
+def expect(what, got, wanted):
+    if got != wanted:
+        raise broken(f"{what}: {got!r}, not {wanted!r}")
+
+
+def talk(program):
+    peer = client(program)
+    try:
+        hello = peer.ask("initialize", protocolVersion="2025-11-25", capabilities={},
+                         clientInfo={"name": "readme", "version": "1"})
+        expect("its name", hello["serverInfo"]["name"], "greeter")
+        expect("the revision", hello["protocolVersion"], "2025-11-25")
+        peer.send(method="notifications/initialized")
+        tools = peer.ask("tools/list")["tools"]
+        expect("its tools", [tool["name"] for tool in tools], ["greet"])
+        expect("required arguments", tools[0]["inputSchema"]["required"], ["name"])
+        expect("the hint", tools[0]["annotations"]["readOnlyHint"], True)
+        answer = peer.ask("tools/call", name="greet", arguments={"name": "Zoë"},
+                          _meta={"progressToken": "p"})
+        expect("the greeting", answer["content"], [{"type": "text", "text": "Hello, Zoë!"}])
+        expect("the progress", [note["params"] for note in peer.notes],
+               [{"progressToken": "p", "progress": 1, "total": 2, "message": "thinking"}])
+        refused = peer.ask("tools/call", name="greet", arguments={"name": ""})
+        expect("an empty name is an error", refused.get("isError"), True)
+        expect("exit code", peer.end(), 0)
+    finally:
+        peer.process.kill()
+        peer.process.wait()
+
+
+def main():
+    readme = pathlib.Path(sys.argv[1]) / "README.md"
+    try:
+        text = readme.read_text(encoding="utf-8") if readme.is_file() else ""
+        section = first(rf"^{HEADING}\n(.*?)(?=^## |\Z)", text, "there is nothing")
+        with tempfile.TemporaryDirectory() as folder:
+            talk(compile_example(section, sys.argv[1:], pathlib.Path(folder)))
+    except broken as reason:
+        print(reason)
+        return 1
+    print("the example of README.md: compiled, 4 answers as expected")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
