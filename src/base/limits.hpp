@@ -25,6 +25,8 @@ inline constexpr std::int64_t idle_timeout_ms = 75'000;
 inline constexpr std::int64_t sse_keepalive_ms = 15'000;
 inline constexpr std::int64_t request_timeout_ms = 30'000;
 inline constexpr std::int64_t drain_timeout_ms = 10'000;
+// What a half-received head may still take while the server shuts down.
+inline constexpr std::int64_t drain_head_ms = 1000;
 
 inline constexpr std::size_t connections_max = 10'000;
 inline constexpr std::size_t out_queue_bytes_high = 256 * 1024;

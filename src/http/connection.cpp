@@ -78,6 +78,10 @@ void connection::wake() noexcept {
 
 void connection::drain() noexcept {
     if (phase_ == phase::head) {
+        // A head that has begun gets a moment more; it must not hold up the shutdown.
+        if (timing_ == timing::head) {
+            set_deadline(timing::head, limits::drain_head_ms);
+        }
         wake();
     }
 }

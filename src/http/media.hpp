@@ -10,8 +10,9 @@
 
 namespace pillion::http {
 
-// True for application/json, ignoring case, with no parameter but charset=utf-8 (RFC 8259 §8.1
-// knows no other encoding). A refusal is 415.
+// True for application/json, ignoring case. Of the parameters only charset matters, which must be
+// utf-8 if given (RFC 8259 §8.1 knows no other encoding); they have to be well-formed. A refusal is
+// 415.
 bool is_json_content_type(std::string_view value) noexcept;
 
 // Which of our two reply types a client takes.

@@ -65,6 +65,10 @@ class backend {
     virtual void shutdown(int fd, int how) noexcept = 0;
     // Received bytes that wait in the system for a receive; 0 when unknown.
     virtual std::size_t unread_bytes(int fd) noexcept = 0;
+
+    // Whether a receive of this backend may miss a reset that arrives together with data. Owners
+    // then keep an await_hangup() armed beside it, and receive anew when it reports an error.
+    virtual bool receive_may_miss_reset() const noexcept { return false; }
     // Closes a descriptor. REQUIRES: no op in flight on it. A descriptor that was ever given to
     // this backend is closed this way only, except listening sockets and inherited ones.
     virtual void close(int fd) noexcept = 0;

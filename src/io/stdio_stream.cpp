@@ -83,25 +83,21 @@ bool stdio_stream::write(base::chunk* bytes) noexcept {
         base::chunk_pool::give(bytes);
         return true;
     }
-    const std::size_t before = queue_.bytes();
     queue_.push(bytes);
-    return wrote(before);
+    return wrote();
 }
 
 bool stdio_stream::write_static(std::string_view bytes) noexcept {
     if (!writable()) {
         return true;
     }
-    const std::size_t before = queue_.bytes();
     queue_.push_static(bytes);
-    return wrote(before);
+    return wrote();
 }
 
-bool stdio_stream::wrote(std::size_t before) noexcept {
-    if (before > limits::out_queue_bytes_hard) {
-        fail(ENOBUFS);
-        return true;
-    }
+bool stdio_stream::wrote() noexcept {
+    // No hard cap: the reader is the process that started us, and cutting it off would lose what it
+    // asked for. Who writes stops taking requests instead (write() returns false).
     if (!write_.in_flight) {
         reactor_.mark_dirty(*this);
     }

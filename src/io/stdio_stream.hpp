@@ -47,7 +47,7 @@ class stdio_stream final : public stream, private flushable {
     void read_done(std::int32_t res) noexcept;
     void deliver() noexcept;
     void write_done(std::int32_t res) noexcept;
-    bool wrote(std::size_t before) noexcept;
+    bool wrote() noexcept;
     bool writable() const noexcept { return phase_ == phase::open && !shut_; }
     void arm_read() noexcept;
     void flush() noexcept override;

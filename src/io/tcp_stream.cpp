@@ -26,6 +26,22 @@ void tcp_stream::start(stream_reader& reader) noexcept {
     reader_ = &reader;
     phase_ = phase::open;
     arm_receive();
+    if (reactor_.ops().receive_may_miss_reset()) {
+        reactor_.ops().await_hangup(hangup_, fd_);
+    }
+}
+
+void tcp_stream::on_hangup(op& self, const completion& what) noexcept {
+    tcp_stream& s = *static_cast<stream_op&>(self).owner;
+    if (s.phase_ > phase::flushing) {
+        return s.finish();
+    }
+    // An orderly end is the receive's to report. A reset may have been missed by it: cancelled, it
+    // is armed again and meets whatever is left, bytes first.
+    const bool reset = what.res > 0 && (what.res & (POLLERR | POLLHUP)) != 0;
+    if (reset && !s.eof_ && s.receive_.in_flight && !s.watching_) {
+        s.reactor_.ops().cancel(s.receive_);
+    }
 }
 
 // Keeps receive_ armed with what is wanted now: data, or while paused only the peer's hang-up.
@@ -288,6 +304,9 @@ void tcp_stream::tear_down() noexcept {
     if (receive_.in_flight) {
         reactor_.ops().cancel(receive_);
     }
+    if (hangup_.in_flight) {
+        reactor_.ops().cancel(hangup_);
+    }
     if (send_.in_flight) {
         reactor_.ops().cancel(send_);
         reactor_.ops().shutdown(fd_, SHUT_RDWR);
@@ -297,7 +316,7 @@ void tcp_stream::tear_down() noexcept {
 }
 
 void tcp_stream::finish() noexcept {
-    if (receive_.in_flight || send_.in_flight) {
+    if (receive_.in_flight || send_.in_flight || hangup_.in_flight) {
         return;
     }
     phase_ = phase::closed;

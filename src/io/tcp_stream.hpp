@@ -45,6 +45,7 @@ class tcp_stream final : public stream, private flushable {
  private:
     static void on_receive(op& self, const completion& what) noexcept;
     static void on_send(op& self, const completion& what) noexcept;
+    static void on_hangup(op& self, const completion& what) noexcept;
 
     void received(char* data, std::size_t bytes) noexcept;
     void receive_ended(std::int32_t res) noexcept;
@@ -83,6 +84,7 @@ class tcp_stream final : public stream, private flushable {
     base::chunk* held_ = nullptr;  // what still arrived after pause_reading(), in order
     stream_op receive_{&tcp_stream::on_receive, *this};
     stream_op send_{&tcp_stream::on_send, *this};
+    stream_op hangup_{&tcp_stream::on_hangup, *this};  // where receives may miss a reset
     out_queue queue_;
     iovec parts_[out_queue::gather_max];
     peer_name peer_;

@@ -1,6 +1,7 @@
 // The public context (include/pillion/context.hpp) over a request.
 #include <pillion/context.hpp>
 
+#include <cmath>
 #include <exception>
 
 #include "base/log.hpp"
@@ -105,7 +106,21 @@ tool_result context::rpc_error(int code, std::string_view message, std::string_v
     detail::result_state* out = new_state(*state_);
     out->code = code == 0 ? rpc::internal_error : code;
     out->message = keep(message);
-    out->data_json = keep(data_json);
+    // Rendered anew: no malformed or multi-line text reaches the wire. What is no object cannot
+    // stand beside the members that every error has, so it gets a name.
+    const json::view data = state_->parse(data_json);
+    if (data.exists()) {
+        base::byte_buffer text(state_->memory.pool());
+        json::writer w(text);
+        if (data.is_object()) {
+            w.value(data);
+        } else {
+            w.fragment(R"({"value":)");
+            w.value(data);
+            w.fragment("}");
+        }
+        out->data_json = keep(text.view());
+    }
     return tool_result(out);
 }
 
@@ -226,7 +241,9 @@ task<> context::until_stopped() {
 
 task<bool> context::progress(double done, double total, std::string_view message) {
     detail::request_state& r = *state_;
-    const bool increases = !r.progressed || done > r.last_progress;
+    // NaN and infinities have no JSON form.
+    const bool increases =
+        std::isfinite(done) && (!r.progressed || done > r.last_progress);
     if (r.progress_token.exists() && increases && !r.stop.requested() && r.channel != nullptr) {
         r.progressed = true;
         r.last_progress = done;

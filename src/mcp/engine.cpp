@@ -291,7 +291,8 @@ std::size_t engine::bucket_of(const session* s, json::view id) const noexcept {
 bool engine::running(const session* of, json::view request_id) const noexcept {
     auto& list = const_cast<in_flight_list&>(in_flight_[bucket_of(of, request_id)]);
     for (request& r : list) {
-        if (r.session.get() == of && rpc::same_id(r.id, request_id)) {
+        // One that was answered but ignores its stop has given its id back.
+        if (r.session.get() == of && !r.replied && rpc::same_id(r.id, request_id)) {
             return true;
         }
     }
@@ -315,11 +316,9 @@ void engine::cancel_here(const session* of, std::string_view key) noexcept {
     const std::size_t bucket =
         (base::hash_bytes(text) ^ reinterpret_cast<std::uintptr_t>(of) >> 6U) % buckets;
     for (request& r : in_flight_[bucket]) {
-        if (r.session.get() != of || !matches(key, r.id) || r.mid == method_id::initialize) {
+        if (r.session.get() != of || r.replied || !matches(key, r.id) ||
+            r.mid == method_id::initialize) {
             continue;
-        }
-        if (r.replied) {
-            return;
         }
         r.outcome = "cancelled";
         r.replied = true;

@@ -36,6 +36,12 @@ int code_of(std::uint16_t status) noexcept {
     }
 }
 
+// Secrets do not belong where proxies log them (STANDARD row 38).
+bool token_in_query(std::string_view query) noexcept {
+    constexpr std::string_view name = "access_token=";
+    return query.starts_with(name) || query.find("&access_token=") != query.npos;
+}
+
 bool header_says_modern(const http::request_head& head) noexcept {
     return head.get(header_id::mcp_protocol_version) == name_of(modern);
 }
@@ -106,6 +112,8 @@ http::admission http_transport::admit(const http::exchange& ex) noexcept {
     const place where = place_of(head.path());
     if (where == place::nowhere) {
         a.refuse_status = 404;
+    } else if (token_in_query(head.query())) {
+        a.refuse_status = 400;
     } else if (!origin_ok(head)) {
         a.refuse_status = 403;
     } else if (where == place::mcp) {
@@ -268,6 +276,9 @@ void http_transport::handle_message(http::exchange& ex, request& r, json::view r
         if (named && is_legacy(*named)) {
             s = engine_.shared().sessions().find(head.get(header_id::mcp_session_id));
             modern_era = s == nullptr;
+            if (s != nullptr) {
+                s->touch(engine_.now_ms());
+            }
         }
     }
     modern_era = modern_era || (header_says_modern(head) && !handshake);
@@ -285,18 +296,17 @@ void http_transport::handle_message(http::exchange& ex, request& r, json::view r
         if (modern_era) {
             fail(ex, 400, rpc::invalid_request, "Clients send no responses in this revision");
         } else {
-            ex.respond_empty(202);
+            http::extra_header extra[cors_headers::room];
+            ex.respond_empty(202, extra, cors_headers(c.origin).put(extra));
         }
         return engine_.discard(r);
     }
     r.rev = modern_era ? modern : fresh ? latest_legacy : s->negotiated();
-    r.session = std::move(s);
+    // A handshake makes a session of its own, whatever came with it.
+    r.session = fresh ? nullptr : std::move(s);
     r.id = e.id;
     r.method = e.method;
     r.params = e.params;
-    if (!fresh && handshake && !modern_era) {
-        r.session = nullptr;
-    }
     c.attach(ex, r);
     engine_.serve(r);
 }

@@ -25,6 +25,7 @@ legacy_stream::legacy_stream(engine& e, http::exchange& ex, session_ref s)
 }
 
 legacy_stream::~legacy_stream() {
+    session_->close_stream(number_);
     session_->release(engine_.now_ms());
     unlink();
 }

@@ -61,6 +61,7 @@ class subscription final : public change_listener {
     void on_session_end(const session* /*which*/) noexcept override {}
     void on_drain() noexcept override { ended_.set(); }
 
+ private:
     // `"_meta":{"io.modelcontextprotocol/subscriptionId":<the request's id, its type kept>}`
     void tag(json::writer& w) const {
         w.key_raw(R"("_meta":{"io.modelcontextprotocol/subscriptionId":)");
@@ -68,7 +69,6 @@ class subscription final : public change_listener {
         w.fragment("}");
     }
 
- private:
     static void flag(json::writer& w, std::string_view key, bool on) {
         if (on) {
             w.key_raw(key);
@@ -112,7 +112,7 @@ class subscription final : public change_listener {
 };
 
 // A graceful end. Pipes hear the cancellation first, then the result (AMBIGUITIES G8).
-void end_listening(engine& e, request& r, const subscription& s) {
+void end_listening(engine& e, request& r) {
     if (r.replied) {
         return;
     }
@@ -128,9 +128,12 @@ void end_listening(engine& e, request& r, const subscription& s) {
     json::writer w(out);
     w.fragment(R"({"jsonrpc":"2.0","id":)");
     rpc::write_id(w, r.id);
-    w.fragment(R"(,"result":{"resultType":"complete")");
-    s.tag(w);
-    w.fragment("}}");
+    w.fragment(
+        R"(,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":)");
+    w.raw(e.registered().short_info());
+    w.key_raw(R"("io.modelcontextprotocol/subscriptionId":)");
+    rpc::write_id(w, r.id);
+    w.fragment("}}}");
     e.reply(r, std::move(out));
 }
 
@@ -143,7 +146,7 @@ task<> listen(engine& e, request& r) {
     }
     co_await s.ended().wait(&r.stop);
     s.unlink();
-    end_listening(e, r, s);
+    end_listening(e, r);
     e.finish(r);
 }
 
@@ -155,6 +158,9 @@ void engine::method_listen(request& r) {
     bool good = wanted.is_object() && (!uris.exists() || uris.is_array());
     for (const json::view uri : uris.elements()) {
         good = good && uri.is_string();
+    }
+    for (const char* kind : {"toolsListChanged", "promptsListChanged", "resourcesListChanged"}) {
+        good = good && (!wanted[kind].exists() || wanted[kind].is_bool());
     }
     if (!good) {
         fault f;

@@ -1,5 +1,7 @@
 #include "mcp/replies.hpp"
 
+#include <cmath>
+
 #include "mcp/engine.hpp"
 #include "rpc/envelope.hpp"
 
@@ -117,7 +119,7 @@ base::byte_buffer progress_message(request& r, double done, double total,
     w.value(r.progress_token);
     w.key_raw(R"("progress":)");
     w.number(done);
-    if (total > 0) {
+    if (total > 0 && std::isfinite(total)) {
         w.key_raw(R"("total":)");
         w.number(total);
     }

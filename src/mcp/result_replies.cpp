@@ -1,5 +1,7 @@
 // Results of handlers as messages (declared in mcp/replies.hpp): content by revision.
 #include "base/base64.hpp"
+#include "base/limits.hpp"
+#include "base/utf8.hpp"
 #include "mcp/engine.hpp"
 #include "mcp/replies.hpp"
 #include "rpc/errors.hpp"
@@ -156,6 +158,37 @@ bool has_text(const detail::result_state& result) noexcept {
     return false;
 }
 
+// Writes contents until the size limit of a result is reached, then a visible mark (STANDARD
+// rows 92, 98): text is cut between characters, anything else is left out whole.
+void write_contents(json::writer& w, const detail::result_state& result, revision r) {
+    std::size_t left = limits::tool_result_bytes_max;
+    bool cut = false;
+    for (const node* n = result.first; n != nullptr; n = n->next) {
+        const bool binary = n->what == node::kind::image || n->what == node::kind::audio ||
+                            n->what == node::kind::resource_blob;
+        const std::size_t cost =
+            binary ? base::base64::encoded_size(n->body.size()) : n->body.size();
+        if (cost <= left) {
+            left -= cost;
+            write_content(w, *n, r);
+            continue;
+        }
+        cut = true;
+        if (n->what == node::kind::text && left > 0) {
+            node part(*n);
+            part.body = n->body.substr(0, left);
+            part.body = part.body.substr(0, base::utf8::valid_prefix(part.body));
+            write_content(w, part, r);
+            left = 0;
+        }
+    }
+    if (cut) {
+        node mark;
+        mark.body = "[truncated: the result is larger than 10 MiB]";
+        write_content(w, mark, r);
+    }
+}
+
 }  // namespace
 
 base::byte_buffer tool_reply(request& r, const detail::result_state& result) {
@@ -163,6 +196,11 @@ base::byte_buffer tool_reply(request& r, const detail::result_state& result) {
         return handler_error(r, result);
     }
     json::view structured;
+    if (result.structured.size() > limits::tool_result_bytes_max) {
+        // Cut JSON would break its schema: the model is told instead.
+        tool_result too_large = r.ctx.error("The structured result is larger than 10 MiB.");
+        return tool_reply(r, *request::state_of(too_large));
+    }
     if (result.has_structured) {
         structured = r.parse(result.structured);
         if (!structured.exists()) {
@@ -180,9 +218,7 @@ base::byte_buffer tool_reply(request& r, const detail::result_state& result) {
     json::writer w = begin_result(r, out);
     w.key_raw(R"("content":)");
     w.begin_array();
-    for (const node* n = result.first; n != nullptr; n = n->next) {
-        write_content(w, *n, r.rev);
-    }
+    write_contents(w, result, r.rev);
     if (structured.exists() && !has_text(result)) {
         base::byte_buffer text(out.pool());
         json::writer(text).value(structured);

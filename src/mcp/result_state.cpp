@@ -1,6 +1,7 @@
 #include "mcp/result_state.hpp"
 
 #include "base/assert.hpp"
+#include "json/writer.hpp"
 #include "mcp/request.hpp"
 
 namespace pillion {
@@ -42,7 +43,10 @@ void add_meta(result_state& to, std::string_view key, std::string_view json) {
     base::arena& memory = to.owner->memory;
     auto* node = memory.make<meta_node>();
     node->key = memory.dup(key);
-    node->json = memory.dup(json);
+    // Rendered anew, so that no malformed or multi-line text reaches the wire.
+    base::byte_buffer text(memory.pool());
+    json::writer(text).value(to.owner->parse(json));
+    node->json = memory.dup(text.view());
     node->next = to.meta;
     to.meta = node;
 }

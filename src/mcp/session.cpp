@@ -29,6 +29,19 @@ session::session(std::string id, std::size_t owner, revision r, std::string capa
       client_version_(std::move(client_version)),
       last_seen_ms_(now_ms) {}
 
+std::uint64_t session::open_stream() {
+    const std::lock_guard lock(mutex_);
+    streams_.push_back(++last_stream_);
+    newest_stream_.store(last_stream_, std::memory_order_release);
+    return last_stream_;
+}
+
+void session::close_stream(std::uint64_t number) {
+    const std::lock_guard lock(mutex_);
+    std::erase(streams_, number);
+    newest_stream_.store(streams_.empty() ? 0 : streams_.back(), std::memory_order_release);
+}
+
 bool session::subscribe(std::string_view uri) {
     const std::lock_guard lock(mutex_);
     if (uris_.size() >= limits::session_subscriptions_max) {

@@ -48,8 +48,8 @@ class session {
 
     // Idle expiry: touched by every request, held while a request or a stream is open.
     void touch(std::int64_t now_ms) noexcept {
-        // A store only when the value moved by a second keeps the cache line quiet.
-        if (now_ms - last_seen_ms_.load(std::memory_order_relaxed) >= 1000) {
+        // A store only when the value has moved keeps the cache line quiet between threads.
+        if (now_ms - last_seen_ms_.load(std::memory_order_relaxed) >= 100) {
             last_seen_ms_.store(now_ms, std::memory_order_relaxed);
         }
     }
@@ -70,10 +70,9 @@ class session {
         threshold_.store(lowest, std::memory_order_relaxed);
     }
 
-    // The GET stream that server messages go to: the newest one wins (AMBIGUITIES G14).
-    std::uint64_t open_stream() noexcept {
-        return newest_stream_.fetch_add(1, std::memory_order_acq_rel) + 1;
-    }
+    // The GET stream that server messages go to: the newest open one (AMBIGUITIES G14).
+    std::uint64_t open_stream();
+    void close_stream(std::uint64_t number);
     bool is_newest_stream(std::uint64_t number) const noexcept {
         return newest_stream_.load(std::memory_order_acquire) == number;
     }
@@ -95,8 +94,10 @@ class session {
     std::atomic<std::int32_t> holds_{0};
     std::atomic<log_level> threshold_{log_level::info};
     std::atomic<std::uint64_t> newest_stream_{0};
-    mutable std::mutex mutex_;  // guards uris_
+    mutable std::mutex mutex_;  // guards what follows
     std::unordered_set<std::string> uris_;
+    std::vector<std::uint64_t> streams_;  // the open ones, oldest first
+    std::uint64_t last_stream_ = 0;
 };
 
 using session_ref = std::shared_ptr<session>;

@@ -82,16 +82,33 @@ bool stdio_transport::send_line(base::byte_buffer message) noexcept {
         return true;
     }
     message.append('\n');
-    return pipe_->write(message.take());
+    if (!pipe_->write(message.take())) {
+        slow_ = true;
+        pace();
+        return false;
+    }
+    return true;
+}
+
+// Input is taken while there is room for what it causes.
+void stdio_transport::pace() noexcept {
+    const std::size_t cap = limits::in_flight_per_connection_max;
+    const bool want = slow_ || open_ >= (paused_ ? cap / 2 : cap);
+    if (eof_ || closing_ || want == paused_) {
+        return;
+    }
+    paused_ = want;
+    if (paused_) {
+        pipe_->pause_reading();
+    } else {
+        pipe_->resume_reading();
+    }
 }
 
 void stdio_transport::one_ended() noexcept {
     PILLION_ASSERT(open_ > 0);
     --open_;
-    if (paused_ && !eof_ && open_ < limits::in_flight_per_connection_max / 2) {
-        paused_ = false;
-        pipe_->resume_reading();
-    }
+    pace();
     close_if_done();
 }
 
@@ -126,10 +143,7 @@ void stdio_transport::on_data(char* data, std::size_t bytes) noexcept {
             take_line(partial_.view());
         }
     }
-    if (!paused_ && !eof_ && open_ >= limits::in_flight_per_connection_max) {
-        paused_ = true;
-        pipe_->pause_reading();
-    }
+    pace();
 }
 
 void stdio_transport::keep(std::string_view part) noexcept {
@@ -279,7 +293,11 @@ void stdio_transport::on_eof() noexcept {
     close_if_done();
 }
 
-void stdio_transport::on_drained() noexcept { engine_.writable(); }
+void stdio_transport::on_drained() noexcept {
+    slow_ = false;
+    engine_.writable();
+    pace();
+}
 
 void stdio_transport::on_closed(int os_errno) noexcept {
     dead_ = true;

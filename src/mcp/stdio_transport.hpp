@@ -62,6 +62,7 @@ class stdio_transport final : public reply_channel,
     void handle_batch(request& r, json::view root);
     void error_line(int code, std::string_view message, json::view id = {});
     void close_if_done() noexcept;
+    void pace() noexcept;
 
     engine& engine_;
     std::unique_ptr<io::stream> pipe_;
@@ -72,6 +73,7 @@ class stdio_transport final : public reply_channel,
     id_scanner skipped_id_;
     bool eof_ = false;
     bool paused_ = false;
+    bool slow_ = false;             // the client does not read: no new requests are taken
     bool closing_ = false;
     bool dead_ = false;
     std::size_t open_ = 0;          // requests under way

@@ -74,6 +74,12 @@ envelope classify(json::view message) noexcept {
             return invalid("method must be a string beside no result or error", readable_id);
         }
         if (params.exists() && !params.is_object()) {
+            if (!id.exists()) {
+                // Nobody waits for an answer, not even to a malformed notification.
+                e.kind = message_kind::notification;
+                e.method = method.str();
+                return e;
+            }
             return invalid("params must be an object", readable_id, invalid_params);
         }
         e.kind = id.exists() ? message_kind::request : message_kind::notification;

@@ -25,7 +25,8 @@ struct envelope {
     int code = 0;             // on invalid: invalid_request or invalid_params
 };
 
-// Classifies one JSON value. Never fails: what is not a message is `invalid`.
+// Classifies one JSON value. Never fails: what is not a message is `invalid`. A notification whose
+// params are no object stays one, without params: it must not be answered.
 envelope classify(json::view message) noexcept;
 
 // Writes an id as it came: integers byte for byte, strings as JSON strings; null when missing.
