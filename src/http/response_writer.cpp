@@ -1,7 +1,9 @@
 #include "http/response_writer.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <iterator>
 
 #include "base/ascii.hpp"
 #include "base/assert.hpp"
@@ -11,6 +13,54 @@ namespace pillion::http {
 namespace {
 
 constexpr std::size_t number_bytes_max = 20;
+
+struct reason {
+    std::uint16_t status;
+    std::string_view phrase;
+};
+
+// In order of the numbers (RFC 9110 §15, RFC 6585; 499 is what others log for a client that left).
+constexpr reason reasons[] = {
+    {100, "Continue"},
+    {101, "Switching Protocols"},
+    {200, "OK"},
+    {201, "Created"},
+    {202, "Accepted"},
+    {204, "No Content"},
+    {301, "Moved Permanently"},
+    {302, "Found"},
+    {304, "Not Modified"},
+    {307, "Temporary Redirect"},
+    {308, "Permanent Redirect"},
+    {400, "Bad Request"},
+    {401, "Unauthorized"},
+    {403, "Forbidden"},
+    {404, "Not Found"},
+    {405, "Method Not Allowed"},
+    {406, "Not Acceptable"},
+    {408, "Request Timeout"},
+    {409, "Conflict"},
+    {410, "Gone"},
+    {411, "Length Required"},
+    {413, "Content Too Large"},
+    {414, "URI Too Long"},
+    {415, "Unsupported Media Type"},
+    {417, "Expectation Failed"},
+    {421, "Misdirected Request"},
+    {422, "Unprocessable Content"},
+    {426, "Upgrade Required"},
+    {429, "Too Many Requests"},
+    {431, "Request Header Fields Too Large"},
+    {499, "Client Closed Request"},
+    {500, "Internal Server Error"},
+    {501, "Not Implemented"},
+    {502, "Bad Gateway"},
+    {503, "Service Unavailable"},
+    {504, "Gateway Timeout"},
+    {505, "HTTP Version Not Supported"},
+};
+static_assert(std::is_sorted(std::begin(reasons), std::end(reasons),
+                             [](const reason& a, const reason& b) { return a.status < b.status; }));
 
 // A cursor over memory that is known to be large enough: head_bytes() has measured it.
 class head_writer {
@@ -122,84 +172,10 @@ void rebuild(base::byte_buffer& out, const response_spec& spec, std::size_t body
 }  // namespace
 
 std::string_view reason_phrase(std::uint16_t status) noexcept {
-    switch (status) {
-        case 100:
-            return "Continue";
-        case 101:
-            return "Switching Protocols";
-        case 200:
-            return "OK";
-        case 201:
-            return "Created";
-        case 202:
-            return "Accepted";
-        case 204:
-            return "No Content";
-        case 301:
-            return "Moved Permanently";
-        case 302:
-            return "Found";
-        case 304:
-            return "Not Modified";
-        case 307:
-            return "Temporary Redirect";
-        case 308:
-            return "Permanent Redirect";
-        case 400:
-            return "Bad Request";
-        case 401:
-            return "Unauthorized";
-        case 403:
-            return "Forbidden";
-        case 404:
-            return "Not Found";
-        case 405:
-            return "Method Not Allowed";
-        case 406:
-            return "Not Acceptable";
-        case 408:
-            return "Request Timeout";
-        case 409:
-            return "Conflict";
-        case 410:
-            return "Gone";
-        case 411:
-            return "Length Required";
-        case 413:
-            return "Content Too Large";
-        case 414:
-            return "URI Too Long";
-        case 415:
-            return "Unsupported Media Type";
-        case 417:
-            return "Expectation Failed";
-        case 421:
-            return "Misdirected Request";
-        case 422:
-            return "Unprocessable Content";
-        case 426:
-            return "Upgrade Required";
-        case 429:
-            return "Too Many Requests";
-        case 431:
-            return "Request Header Fields Too Large";
-        case 499:
-            return "Client Closed Request";
-        case 500:
-            return "Internal Server Error";
-        case 501:
-            return "Not Implemented";
-        case 502:
-            return "Bad Gateway";
-        case 503:
-            return "Service Unavailable";
-        case 504:
-            return "Gateway Timeout";
-        case 505:
-            return "HTTP Version Not Supported";
-        default:
-            return "Unknown";
-    }
+    const auto* found = std::lower_bound(
+        std::begin(reasons), std::end(reasons), status,
+        [](const reason& entry, std::uint16_t wanted) { return entry.status < wanted; });
+    return found != std::end(reasons) && found->status == status ? found->phrase : "Unknown";
 }
 
 void write_head(base::byte_buffer& out, const response_spec& spec) noexcept {
