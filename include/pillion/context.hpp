@@ -21,6 +21,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <pillion/ask.hpp>
 #include <pillion/content.hpp>
 #include <pillion/json.hpp>
 #include <pillion/result.hpp>
@@ -156,6 +157,15 @@ class context {
     template <class Work>
         requires(!std::is_lvalue_reference_v<Work>)
     void blocking(Work&& work) = delete;
+
+    // Puts a question to the client and waits for the answer; see ask.hpp. Errors: unsupported (the
+    // client did not declare the capability, or its revision cannot), timed_out, cancelled, denied
+    // (the client refused), invalid (the answer does not fit the question).
+    task<pillion::result<sample_answer>> sample(const sample_request& request);
+    task<pillion::result<elicit_answer>> elicit(const elicit_request& request);
+    task<pillion::result<roots_answer>> roots();
+    void sample(const sample_request&& request) = delete;
+    void elicit(const elicit_request&& request) = delete;
 
     // Reads part of a regular file off the loop: at most `bytes_max` from `offset`; the bytes live
     // as long as the context. Errors: not_found, denied, too_large, io, cancelled.

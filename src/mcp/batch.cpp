@@ -26,7 +26,7 @@ void batch::run_member(json::view message, const session_ref& s) {
         return take_notification(engine_, e.method, e.params, s);
     }
     if (e.kind == rpc::message_kind::response) {
-        return;
+        return engine_.take_response(s, message);
     }
     request& r = engine_.make();
     r.parent = &holder_;

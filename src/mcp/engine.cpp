@@ -265,8 +265,50 @@ void engine::went_async(request& r) noexcept {
     r.head = nullptr;
     r.in_table = true;
     in_flight_[bucket_of(r.session.get(), r.id)].push_back(r);
-    if (!r.replied && r.deadline_ns != INT64_MAX) {
+    if (!r.replied && r.asking == 0 && r.deadline_ns != INT64_MAX) {
         loop_.timers().arm(r.deadline, r.deadline_ns);
+    }
+}
+
+void engine::pause_deadline(request& r) noexcept {
+    if (r.asking++ == 0) {
+        r.deadline.cancel();
+        const std::int64_t left = r.deadline_ns - loop_.now_ns();
+        r.time_left_ns = r.deadline_ns == INT64_MAX ? INT64_MAX : left < 0 ? 0 : left;
+    }
+}
+
+void engine::resume_deadline(request& r) noexcept {
+    if (--r.asking > 0 || r.time_left_ns == INT64_MAX) {
+        return;
+    }
+    r.deadline_ns = loop_.now_ns() + r.time_left_ns;
+    if (r.in_table && !r.replied) {
+        loop_.timers().arm(r.deadline, r.deadline_ns);
+    }
+}
+
+void engine::take_response(const session_ref& from, json::view response) noexcept {
+    const std::string_view id = response["id"].str();
+    std::size_t shard = 0;
+    if (from == nullptr || !client_call::parse_id(id, shard) || shard >= shared_.shards()) {
+        return;
+    }
+    base::byte_buffer text(loop_.chunks());
+    json::writer(text).value(response);
+    if (shard == shard_) {
+        return answer_here(from.get(), id, text.view());
+    }
+    shared_.post_to(shard, [from, id = std::string(id), message = std::string(text.view())](
+                               engine& e) { e.answer_here(from.get(), id, message); });
+}
+
+void engine::answer_here(const session* from, std::string_view id,
+                         std::string_view message) noexcept {
+    for (client_call& call : calls_) {
+        if (call.id() == id && call.asker().session.get() == from) {
+            return call.take(message);
+        }
     }
 }
 

@@ -15,6 +15,7 @@
 #include "coro/scope.hpp"
 #include "coro/stop.hpp"
 #include "io/reactor.hpp"
+#include "mcp/client_call.hpp"
 #include "mcp/hub.hpp"
 #include "mcp/replies.hpp"
 #include "mcp/request.hpp"
@@ -74,6 +75,16 @@ class engine {
     // The request's work is done; frees it unless its reply is still due.
     void finish(request& r) noexcept;
 
+    // ---- questions to the client (client_call.hpp) ----
+
+    // The time of a question does not count against the deadline of the request that asks.
+    void pause_deadline(request& r) noexcept;
+    void resume_deadline(request& r) noexcept;
+    void add_call(client_call& call) noexcept { calls_.push_back(call); }
+    // A response arrived from session `from` (null: none): whoever waits for it on any shard gets
+    // it; one that nobody waits for is dropped.
+    void take_response(const session_ref& from, json::view response) noexcept;
+
     // ---- draining ----
 
     // Ends listen streams, lets the rest finish. stop_all() asks the rest to stop as well.
@@ -96,6 +107,7 @@ class engine {
     // The one place where what users throw is caught.
     task<> guarded(request& r, task<> body);
     void went_async(request& r) noexcept;
+    void answer_here(const session* from, std::string_view id, std::string_view message) noexcept;
     void maybe_free(request& r) noexcept;
     std::size_t bucket_of(const session* s, json::view id) const noexcept;
 
@@ -129,6 +141,7 @@ class engine {
     void* spare_ = nullptr;     // freed request blocks
     std::size_t spares_ = 0;
     std::size_t live_ = 0;
+    base::intrusive_list<client_call> calls_;  // questions without an answer
     io::timer sweep_;
 };
 

@@ -291,11 +291,12 @@ void http_transport::handle_message(http::exchange& ex, request& r, json::view r
         return engine_.discard(r);
     }
     if (e.kind == rpc::message_kind::response) {
-        // The server has asked nothing of a client of 2026-07-28; earlier answers that nobody
-        // waits for are dropped (AMBIGUITIES G48).
+        // The server asks nothing of a client of 2026-07-28; an earlier answer that nobody waits
+        // for is dropped (AMBIGUITIES G48).
         if (modern_era) {
             fail(ex, 400, rpc::invalid_request, "Clients send no responses in this revision");
         } else {
+            engine_.take_response(s, root);
             http::extra_header extra[cors_headers::room];
             ex.respond_empty(202, extra, cors_headers(c.origin).put(extra));
         }

@@ -86,6 +86,8 @@ struct request_state : base::list_hook<in_flight_tag> {
     io::timer deadline;
     std::int64_t deadline_ns = INT64_MAX;
     std::int64_t started_ns = 0;
+    std::int64_t time_left_ns = INT64_MAX;  // of the deadline, while the client is asked
+    std::uint32_t asking = 0;               // questions to the client without an answer
     double last_progress = 0;
     bool progressed = false;
     bool has_log_level = false;             // modern: the request asked for log messages

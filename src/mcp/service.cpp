@@ -30,16 +30,20 @@ void service::leave(std::size_t shard) noexcept {
 
 void service::broadcast(const std::function<void(engine&)>& job) {
     for (std::size_t i = 0; i < engines_.size(); ++i) {
-        slot& s = *engines_[i];
-        const std::lock_guard lock(s.mutex);
-        if (s.up != nullptr) {
-            // The shard looks itself up again: it may have left before the job runs.
-            s.up->loop().post([this, i, job] {
-                if (engine* e = engines_[i]->up) {
-                    job(*e);
-                }
-            });
-        }
+        post_to(i, job);
+    }
+}
+
+void service::post_to(std::size_t shard, std::function<void(engine&)> job) {
+    slot& s = *engines_[shard];
+    const std::lock_guard lock(s.mutex);
+    if (s.up != nullptr) {
+        // The shard looks itself up again: it may have left before the job runs.
+        s.up->loop().post([this, shard, run = std::move(job)] {
+            if (engine* e = engines_[shard]->up) {
+                run(*e);
+            }
+        });
     }
 }
 

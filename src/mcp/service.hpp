@@ -57,6 +57,9 @@ class service {
     // Runs `job` on every shard's thread that is up, in one of its next turns. Any thread.
     void broadcast(const std::function<void(engine&)>& job);
 
+    // Runs `job` on one shard's thread, if it is up. Any thread.
+    void post_to(std::size_t shard, std::function<void(engine&)> job);
+
     // Tells every listener on every shard. Any thread.
     void publish(change what, std::string_view uri = {});
 

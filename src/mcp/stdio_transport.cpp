@@ -217,7 +217,7 @@ void stdio_transport::handle_line(std::string_view line) {
     if (parsed.root.is_array()) {
         return handle_batch(r, parsed.root);
     }
-    handle_message(r, rpc::classify(parsed.root));
+    handle_message(r, rpc::classify(parsed.root), parsed.root);
 }
 
 void stdio_transport::handle_batch(request& r, json::view root) {
@@ -230,7 +230,7 @@ void stdio_transport::handle_batch(request& r, json::view root) {
     all->run(root, session_);
 }
 
-void stdio_transport::handle_message(request& r, const rpc::envelope& e) {
+void stdio_transport::handle_message(request& r, const rpc::envelope& e, json::view root) {
     if (e.kind == rpc::message_kind::invalid) {
         error_line(e.code, e.fault, e.id);
         return engine_.discard(r);
@@ -250,6 +250,7 @@ void stdio_transport::handle_message(request& r, const rpc::envelope& e) {
         return engine_.discard(r);
     }
     if (e.kind == rpc::message_kind::response) {
+        engine_.take_response(session_, root);
         return engine_.discard(r);
     }
     const bool handshake = e.method == "initialize" && !modern_era;

@@ -58,7 +58,7 @@ class stdio_transport final : public reply_channel,
     void refuse_oversize();
     void take_line(std::string_view line) noexcept;
     void handle_line(std::string_view line);
-    void handle_message(request& r, const rpc::envelope& e);
+    void handle_message(request& r, const rpc::envelope& e, json::view root);
     void handle_batch(request& r, json::view root);
     void error_line(int code, std::string_view message, json::view id = {});
     void close_if_done() noexcept;

@@ -1,0 +1,126 @@
+// ask: questions a handler may put to the client while it serves a request: let the model complete
+// a conversation (sampling), let the user fill in a form or visit a page (elicitation), list the
+// client's root directories.
+//
+//     elicit_request form("Which city?");
+//     form.required("city", string().about("City name"));
+//     auto answer = co_await ctx.elicit(form);
+//     if (!answer) co_return ctx.error(answer.error());          // no such capability, no answer
+//     if (answer->action != elicit_action::accept) co_return ctx.text("As you like.");
+//     co_return ctx.text("You chose ", answer->content["city"].str());
+//
+// The client must have declared the capability; otherwise the call fails at once (errc::unsupported)
+// and nothing is sent. The time a user takes does not count against the request's deadline; a
+// question has a time limit of its own. Requests must be named objects, a temporary is refused at
+// compile time (g++ 12 would destroy it twice).
+//
+// Thread-safety: ordinary values. Answers live as long as the request.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <pillion/json.hpp>
+#include <pillion/schema.hpp>
+
+namespace pillion {
+
+class context;
+
+// What every question has: a time limit (default 5 minutes).
+class question {
+ public:
+    std::chrono::milliseconds time_limit() const noexcept { return limit_; }
+
+ protected:
+    std::chrono::milliseconds limit_{std::chrono::minutes(5)};
+};
+
+// sampling/createMessage.
+class sample_request : public question {
+ public:
+    // At most `max_tokens` are to be generated.
+    explicit sample_request(std::int64_t max_tokens) : max_tokens_(max_tokens) {}
+
+    // The conversation, in order.
+    sample_request& user(std::string_view text);
+    sample_request& assistant(std::string_view text);
+    sample_request& user_image(std::string_view bytes, std::string_view mime_type);
+
+    sample_request& system(std::string_view prompt);
+    sample_request& temperature(double value);
+    sample_request& stop_at(std::string_view sequence);
+    // Which model to prefer: names or parts of names, best first; priorities from 0 to 1.
+    sample_request& hint(std::string_view model);
+    sample_request& prefer(double cost, double speed, double intelligence);
+    sample_request& limit(std::chrono::milliseconds time);
+
+    // For the library: the parameters as JSON text.
+    std::string params_json() const;
+
+ private:
+    void message(std::string_view role, std::string_view type, std::string_view key,
+                 std::string_view value, std::string_view mime_type);
+
+    std::int64_t max_tokens_;
+    std::vector<std::string> messages_;  // JSON
+    std::vector<std::string> hints_;
+    std::vector<std::string> stops_;
+    std::string system_;
+    double temperature_ = -1;
+    double priorities_[3] = {-1, -1, -1};
+};
+
+struct sample_answer {
+    std::string_view role;
+    std::string_view model;
+    std::string_view stop_reason;  // "endTurn", "maxTokens", …; may be empty
+    json::view content;            // one content block, or an array of them
+
+    // The text of the (first) text block; empty when there is none.
+    std::string_view text() const noexcept;
+};
+
+enum class elicit_action : std::uint8_t { accept, decline, cancel };
+
+// elicitation/create: a flat form of strings, numbers, booleans and choices, or a page to visit.
+class elicit_request : public question {
+ public:
+    // A form with this message.
+    explicit elicit_request(std::string_view message) : message_(message) {}
+    // A page the user is asked to visit (clients from 2025-11-25 on that declare it). Never put
+    // secrets or personal data into the URL.
+    static elicit_request page(std::string_view message, std::string_view url);
+
+    elicit_request& required(std::string_view name, const schema& field);
+    elicit_request& optional(std::string_view name, const schema& field);
+    elicit_request& limit(std::chrono::milliseconds time);
+
+    // For the library.
+    const std::string& message() const noexcept { return message_; }
+    const std::string& url() const noexcept { return url_; }
+    std::string form_schema() const;
+
+ private:
+    std::string message_;
+    std::string url_;  // empty: a form
+    std::vector<std::pair<std::string, std::string>> fields_;
+    std::vector<std::string> required_;
+};
+
+struct elicit_answer {
+    elicit_action action = elicit_action::cancel;
+    // The form's values when accepted, checked against its schema; missing otherwise.
+    json::view content;
+};
+
+// roots/list.
+struct roots_answer {
+    // Elements have `uri` (file:) and perhaps `name`.
+    json::view roots;
+};
+
+}  // namespace pillion

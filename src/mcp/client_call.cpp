@@ -1,0 +1,145 @@
+#include "mcp/client_call.hpp"
+
+#include <cstring>
+
+#include "base/log.hpp"
+#include "base/random.hpp"
+#include "io/sleep.hpp"
+#include "mcp/engine.hpp"
+
+namespace pillion::mcp {
+
+namespace {
+
+constexpr char hex[] = "0123456789abcdef";
+
+int hex_value(char c) noexcept {
+    if (c >= '0' && c <= '9') {
+        return c - '0';
+    }
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+base::byte_buffer question_message(request& r, std::string_view id, std::string_view method,
+                                   std::string_view params) {
+    base::byte_buffer out = r.new_message();
+    json::writer w(out);
+    w.fragment(R"({"jsonrpc":"2.0","id":)");
+    w.string(id);
+    w.key_raw(R"("method":)");
+    w.string(method);
+    if (!params.empty()) {
+        w.key_raw(R"("params":)");
+        w.raw(params);
+    }
+    w.fragment("}");
+    return out;
+}
+
+base::byte_buffer cancel_message(request& r, std::string_view id, std::string_view reason) {
+    base::byte_buffer out = r.new_message();
+    json::writer w(out);
+    w.fragment(R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":)");
+    w.string(id);
+    w.key_raw(R"("reason":)");
+    w.string(reason);
+    w.fragment("}}");
+    return out;
+}
+
+// Whatever ends first: the answer, the limit, or the request that asks.
+class limit_guard {
+ public:
+    limit_guard(io::reactor& loop, std::int64_t limit_ms, coro::event& wake) noexcept
+        : wake_(wake), timer_(&limit_guard::on_time, this) {
+        loop.arm_in_ms(timer_, limit_ms);
+    }
+    bool passed() const noexcept { return passed_; }
+
+ private:
+    static void on_time(io::timer& /*self*/, void* owner) noexcept {
+        auto& me = *static_cast<limit_guard*>(owner);
+        me.passed_ = true;
+        me.wake_.set();
+    }
+    coro::event& wake_;
+    io::timer timer_;
+    bool passed_ = false;
+};
+
+result<json::view> outcome_of(const client_call& call) {
+    const json::view response = call.response();
+    const json::view failure = response["error"];
+    if (failure.exists()) {
+        return error(errc::denied, failure["code"].i64() == -32601
+                                       ? "The client does not know this request"
+                                       : "The client refused to answer");
+    }
+    const json::view value = response["result"];
+    if (!value.is_object()) {
+        return error(errc::invalid, "The client's answer is malformed");
+    }
+    return value;
+}
+
+}  // namespace
+
+client_call::client_call(request& r, std::size_t shard) : request_(r) {
+    unsigned char random[12];
+    base::os_random(random, sizeof random);
+    id_[0] = 'q';
+    id_[1] = '-';
+    id_[2] = hex[shard >> 4U & 15U];
+    id_[3] = hex[shard & 15U];
+    for (std::size_t i = 0; i < sizeof random; ++i) {
+        id_[4 + 2 * i] = hex[random[i] >> 4U];
+        id_[5 + 2 * i] = hex[random[i] & 15U];
+    }
+}
+
+bool client_call::parse_id(std::string_view id, std::size_t& shard) noexcept {
+    if (id.size() != id_bytes || !id.starts_with("q-")) {
+        return false;
+    }
+    const int high = hex_value(id[2]);
+    const int low = hex_value(id[3]);
+    shard = static_cast<std::size_t>(high * 16 + low);
+    return high >= 0 && low >= 0;
+}
+
+void client_call::take(std::string_view message) noexcept {
+    if (!response_.exists()) {
+        response_ = request_.parse(message);
+        answered_.set();
+    }
+}
+
+task<result<json::view>> ask_client(request& r, std::string_view method, std::string_view params,
+                                    std::int64_t limit_ms) {
+    if (r.stop.requested() || r.channel == nullptr) {
+        co_return error(errc::cancelled, "The request was stopped");
+    }
+    engine& e = r.engine;
+    client_call call(r, e.shard());
+    e.pause_deadline(r);
+    e.add_call(call);
+    r.channel->notify(r, question_message(r, call.id(), method, params));
+    limit_guard limit(e.loop(), limit_ms, call.answered());
+    const bool woken = co_await call.answered().wait(&r.stop);
+    call.unlink();
+    e.resume_deadline(r);
+    if (call.response().exists()) {
+        co_return outcome_of(call);
+    }
+    // The sender of a request that nobody waits for any more says so (STANDARD row 102).
+    if (r.channel != nullptr) {
+        r.channel->notify(r, cancel_message(r, call.id(),
+                                            limit.passed() ? "timed out" : "no longer needed"));
+    }
+    if (woken) {
+        co_return error(errc::timed_out, "The client did not answer in time");
+    }
+    co_return error(errc::cancelled, "The request was stopped");
+}
+
+}  // namespace pillion::mcp

@@ -1,0 +1,52 @@
+// client_call: one request from the server to a legacy client, and the table of those that wait.
+//
+// It travels on the way back of the request that asks (its event stream or the pipe). Its id is
+// random, names the shard that waits, and an answer counts only from the session that was asked.
+// The record lives in the frame of the coroutine that waits. Thread: its shard.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <pillion/json.hpp>
+#include <pillion/result.hpp>
+#include <pillion/task.hpp>
+
+#include "base/intrusive_list.hpp"
+#include "coro/sync.hpp"
+#include "mcp/request.hpp"
+
+namespace pillion::mcp {
+
+class client_call : public base::list_hook<> {
+ public:
+    // A new id on this shard.
+    client_call(request& r, std::size_t shard);
+
+    std::string_view id() const noexcept { return {id_, sizeof id_}; }
+    request& asker() noexcept { return request_; }
+    coro::event& answered() noexcept { return answered_; }
+
+    // Takes the answer: a copy of the whole response message.
+    void take(std::string_view message) noexcept;
+    // The parsed response; missing before it came.
+    json::view response() const noexcept { return response_; }
+
+    // The shard named by an id; nothing when it is none of ours.
+    static bool parse_id(std::string_view id, std::size_t& shard) noexcept;
+
+ private:
+    static constexpr std::size_t id_bytes = 2 + 2 + 24;  // "q-", shard, random
+
+    request& request_;
+    char id_[id_bytes];
+    coro::event answered_;
+    json::view response_;
+};
+
+// Sends `method` with `params` (JSON text) to the client of `r` and waits for its result (in the
+// request's memory), at most `limit_ms`, not counted against the deadline of `r`.
+task<result<json::view>> ask_client(request& r, std::string_view method, std::string_view params,
+                                    std::int64_t limit_ms);
+
+}  // namespace pillion::mcp
