@@ -311,9 +311,7 @@ task<tool_result> file_server::read_file(context& ctx, json::view arguments) con
     co_return portion_result(ctx, path, cut(*got, from, size), from);
 }
 
-result<void> add_file_server(server& to, const std::string& root, bool hidden) {
-    files::options how;
-    how.hidden = hidden;
+result<void> add_file_server(server& to, const std::string& root, files::options how) {
     result<files::tree> opened = files::tree::open(root.empty() ? "." : root, how);
     if (!opened) {
         switch (opened.error().kind) {
@@ -343,8 +341,9 @@ result<void> add_file_server(server& to, const std::string& root, bool hidden) {
     to.tool("list_files")
         .title("List files")
         .about(
-            "Lists a directory of the served tree: names, types, sizes and dates. At most 200 "
-            "entries an answer; \"truncated\" tells that there are more. Read-only.")
+            "Lists a directory of the served tree: names, types, sizes and dates. What .gitignore "
+            "files leave out is not listed. At most 200 entries an answer; \"truncated\" tells "
+            "that there are more. Read-only.")
         .input(list_input())
         .output(list_output())
         .read_only()

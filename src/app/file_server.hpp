@@ -31,8 +31,7 @@ class file_server final : public resource_provider {
 };
 
 // Registers a file server for the directory `root`; an empty name means the current directory,
-// which is refused when it is "/" or the home directory. `hidden` serves names that begin with a
-// dot, too. Errors name the option that is at fault.
-result<void> add_file_server(server& to, const std::string& root, bool hidden);
+// which is refused when it is "/" or the home directory. Errors name the option that is at fault.
+result<void> add_file_server(server& to, const std::string& root, files::options how);
 
 }  // namespace pillion::app

@@ -1,7 +1,7 @@
 // pillion: the server that ships. Serves a directory of files as tools and resources.
 //
-//     pillion [serve] [--root DIR] [--hidden] [--port N] …
-//     pillion stdio [--root DIR] [--hidden]
+//     pillion [serve] [--root DIR] [--hidden] [--no-ignore] [--port N] …
+//     pillion stdio [--root DIR] [--hidden] [--no-ignore]
 #include <string>
 
 #include <pillion/server.hpp>
@@ -15,6 +15,7 @@ int main(int argc, char** argv) {
 
     std::string root;
     bool hidden = false;
+    bool no_ignore = false;
 
     server s("pillion", version);
     s.title("Pillion")
@@ -27,12 +28,16 @@ int main(int argc, char** argv) {
     s.option("root", "Directory to serve (default: the current one, unless that is / or home)",
              &root);
     s.flag("hidden", "Serve files and directories whose names begin with a dot, too", &hidden);
+    s.flag("no-ignore", "List files that .gitignore files leave out, too", &no_ignore);
     // Clients follow a bounded number of pages; a source tree has thousands of files.
     s.page_size(1000);
     app::add_builtins(s);
     app::add_meta_resources(s);
-    s.on_start([&root, &hidden](server& starting) {
-        return app::add_file_server(starting, root, hidden);
+    s.on_start([&](server& starting) {
+        files::options how;
+        how.hidden = hidden;
+        how.ignore = !no_ignore;
+        return app::add_file_server(starting, root, how);
     });
     return s.main(argc, argv);
 }

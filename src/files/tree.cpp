@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdlib>
 
+#include "base/clock.hpp"
 #include "files/path.hpp"
 
 namespace pillion::files {
@@ -32,6 +33,11 @@ result<std::string> path_of(int fd) {
 bool same_file(const struct stat& a, const char* path) noexcept {
     struct stat b{};
     return path != nullptr && ::stat(path, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+// Rules for directories only do not hold for links to them.
+bool is_real_directory(const entry& what) noexcept {
+    return what.kind == entry_kind::directory && !what.linked;
 }
 
 // Reads until `size` bytes are there or the file ends; negative errno on failure.
@@ -78,7 +84,7 @@ result<tree> tree::open(const std::string& path, options how) {
     if (!probe) {
         return access_error(-probe.get());
     }
-    return tree(std::move(root), how.hidden);
+    return tree(std::move(root), how);
 }
 
 result<void> tree::check_default_root() const {
@@ -177,6 +183,7 @@ result<tree::place> tree::find(std::string_view path) const {
     found.what.kind = S_ISDIR(info.st_mode) ? entry_kind::directory : entry_kind::file;
     found.what.size = S_ISREG(info.st_mode) ? static_cast<std::uint64_t>(info.st_size) : 0;
     found.what.modified_s = info.st_mtim.tv_sec;
+    found.what.changed_ns = info.st_ctim.tv_sec * base::ns_per_s + info.st_ctim.tv_nsec;
     return found;
 }
 
@@ -186,6 +193,84 @@ result<entry> tree::stat(std::string_view path) const {
         return found.error();
     }
     return std::move(found->what);
+}
+
+// Goes down into `directory` in `chain`. A file of rules that is a link has no effect, as with git.
+void tree::enter(ignore_chain& chain, std::string_view directory) const {
+    std::string text;
+    if (ignore_) {
+        const std::string name = join(directory, ignore_file_name);
+        const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
+        const unique_fd file(open_beneath(root_.get(), name, flags, links::refuse));
+        struct stat info{};
+        if (file && ::fstat(file.get(), &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0) {
+            const auto size = static_cast<std::size_t>(info.st_size);
+            text.resize(std::min(size, ignore_file_bytes_max));
+            const std::int64_t got = read_fully(file.get(), text.data(), text.size(), 0);
+            text.resize(static_cast<std::size_t>(std::max<std::int64_t>(got, 0)));
+        }
+    }
+    chain.enter(directory, text);
+}
+
+// The rules that hold in `directory`: those of the root, of every directory on the way and its own.
+ignore_chain tree::rules_of(std::string_view directory) const {
+    ignore_chain chain;
+    enter(chain, {});
+    for (std::size_t end = 0; ignore_ && end < directory.size();) {
+        end = std::min(directory.find('/', end + 1), directory.size());
+        enter(chain, directory.substr(0, end));
+    }
+    return chain;
+}
+
+bool tree::ignored(std::string_view path, bool directory) const {
+    ignore_chain chain;
+    enter(chain, {});
+    for (std::size_t end = 0; ignore_ && end < path.size();) {
+        end = std::min(path.find('/', end + 1), path.size());
+        const std::string_view part = path.substr(0, end);
+        if (chain.leaves_out(part, directory || end < path.size())) {
+            return true;
+        }
+        if (end < path.size()) {
+            enter(chain, part);
+        }
+    }
+    return false;
+}
+
+result<std::vector<std::string>> tree::complete(std::string_view typed,
+                                                std::size_t entries_max) const {
+    std::vector<std::string> out;
+    const std::size_t slash = typed.rfind('/');
+    const std::string_view begun = slash == typed.npos ? typed : typed.substr(slash + 1);
+    const std::string_view directory = typed.substr(0, slash == typed.npos ? 0 : slash);
+    const std::string_view after = begun.empty() ? begun : typed;
+    if (slash == 0 || !valid_path(directory) || !valid_path(after)) {
+        return out;
+    }
+    const auto add = [&out](const entry& one) {
+        out.push_back(one.kind == entry_kind::directory ? one.path + '/' : one.path);
+    };
+    const result<entry> exact = begun.empty() ? no_such_file : stat(typed);
+    if (exact && !rules_of(directory).leaves_out(exact->path, is_real_directory(*exact))) {
+        add(*exact);
+    }
+    // What begins with a name and is longer comes right behind it.
+    const result<page> rest = list(directory, after, entries_max);
+    if (!rest) {
+        return rest.error().kind == errc::not_found || rest.error().kind == errc::invalid
+                   ? result<std::vector<std::string>>(out)
+                   : rest.error();
+    }
+    for (const entry& one : rest->entries) {
+        if (out.size() == entries_max || !one.path.starts_with(typed)) {
+            break;
+        }
+        add(one);
+    }
+    return out;
 }
 
 result<unique_fd> tree::open_directory(std::string_view path) const {
@@ -212,6 +297,7 @@ result<page> tree::list(std::string_view path, std::string_view after,
     entries_max = std::clamp<std::size_t>(entries_max, 1, page_entries_max);
     page out;
     std::string from(name_of(after));
+    const ignore_chain rules = rules_of(path);
     bool more = true;
     while (more) {
         result<unique_fd> fd = open_directory(path);
@@ -223,16 +309,17 @@ result<page> tree::list(std::string_view path, std::string_view after,
             return batch.error();
         }
         for (const raw_name& one : batch->names) {
+            from = one.name;
             result<entry> what = stat(join(path, one.name));
-            if (what && out.entries.size() == entries_max) {
+            if (!what || rules.leaves_out(what->path, is_real_directory(*what))) {
+                continue;
+            }
+            if (out.entries.size() == entries_max) {
                 out.more = true;
                 out.next = out.entries.back().path;
                 return out;
             }
-            if (what) {
-                out.entries.push_back(std::move(*what));
-            }
-            from = one.name;
+            out.entries.push_back(std::move(*what));
         }
         more = batch->more;
     }

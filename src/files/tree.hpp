@@ -4,7 +4,8 @@
 // neither "..", absolute paths, symbolic links nor renames under way lead out. Symbolic links
 // that stay inside are followed; links to directories are listed but never walked into, so a walk
 // ends. Served are regular files and directories only. Unless the tree was opened with `hidden`,
-// names that begin with a dot do not exist, also not behind a link.
+// names that begin with a dot do not exist, also not behind a link. What .gitignore files leave out
+// (see ignore.hpp) is not listed unless the tree was opened without `ignore`; it can be named.
 //
 // Ownership: holds one O_PATH descriptor. Thread-safety: immutable; any number of threads. Calls
 // block: the event loop must not make them. They may throw std::bad_alloc.
@@ -19,6 +20,7 @@
 #include <pillion/result.hpp>
 
 #include "files/beneath.hpp"
+#include "files/ignore.hpp"
 
 namespace pillion::files {
 
@@ -31,6 +33,7 @@ inline constexpr std::size_t walk_names_max = 20'000;
 
 struct options {
     bool hidden = false;  // serve names that begin with a dot
+    bool ignore = true;   // do not list what .gitignore files leave out
 };
 
 enum class entry_kind : std::uint8_t { file, directory };
@@ -42,6 +45,7 @@ struct entry {
     bool linked = false;          // its last component is a symbolic link
     std::uint64_t size = 0;       // bytes of a file
     std::int64_t modified_s = 0;  // seconds since 1970
+    std::int64_t changed_ns = 0;  // last change of contents or name, nanoseconds since 1970
 };
 
 // Part of a listing. When `more`, calling again with `next` as `after` goes on behind it.
@@ -91,6 +95,19 @@ class tree {
     // Whether names that begin with a dot are served.
     bool hidden() const noexcept { return hidden_; }
 
+    // Whether listings from the root leave `path` out because of a .gitignore file, its own name's
+    // or that of a directory above it.
+    bool ignored(std::string_view path, bool directory) const;
+
+    // At most `entries_max` paths that `typed` is the beginning of, one level deep, in the order of
+    // list(); directories end with a slash. A `typed` that can begin no path has none. Hidden and
+    // ignored entries are left out.
+    result<std::vector<std::string>> complete(std::string_view typed,
+                                              std::size_t entries_max) const;
+
+    // The open directory `path` itself, for readdir or inotify.
+    result<unique_fd> open_directory(std::string_view path) const;
+
  private:
     friend class walker;
 
@@ -102,15 +119,18 @@ class tree {
         std::uint64_t inode = 0;
     };
 
-    tree(unique_fd root, bool hidden) noexcept : root_(std::move(root)), hidden_(hidden) {}
+    tree(unique_fd root, options how) noexcept
+        : root_(std::move(root)), hidden_(how.hidden), ignore_(how.ignore) {}
 
     result<place> find(std::string_view path) const;
     result<unique_fd> open_links(std::string_view path, bool& linked, bool& through_link) const;
     result<void> check_visible(int fd) const;
-    result<unique_fd> open_directory(std::string_view path) const;
+    void enter(ignore_chain& chain, std::string_view directory) const;
+    ignore_chain rules_of(std::string_view directory) const;
 
     unique_fd root_;
     bool hidden_ = false;
+    bool ignore_ = true;
 };
 
 }  // namespace pillion::files

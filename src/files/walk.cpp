@@ -40,6 +40,8 @@ class walker {
             : path(std::move(directory)), after(done) {}
     };
 
+    void descend(std::string directory);
+    void ascend() noexcept;
     result<void> refill(level& here);
     bool visit(std::string path);
     bool may_enter(const std::string& path) const;
@@ -49,6 +51,7 @@ class walker {
     std::size_t names_max_;
     bool directories_;
     std::vector<level> levels_;
+    ignore_chain rules_;  // of levels_.back()
     std::size_t scanned_ = 0;
     std::size_t seen_ = 0;
     std::string position_;  // all up to here is done
@@ -60,7 +63,18 @@ bool walker::may_enter(const std::string& path) const {
     return what && what->kind == entry_kind::directory && !what->linked;
 }
 
+void walker::descend(std::string directory) {
+    tree_.enter(rules_, directory);
+    levels_.emplace_back(std::move(directory), std::string_view{});
+}
+
+void walker::ascend() noexcept {
+    rules_.leave();
+    levels_.pop_back();
+}
+
 result<void> walker::start(std::string_view path, std::string_view after) {
+    rules_ = tree_.rules_of(path);
     levels_.emplace_back(std::string(path), std::string_view{});
     position_ = after;
     std::string_view rest = after;
@@ -75,7 +89,10 @@ result<void> walker::start(std::string_view path, std::string_view after) {
         if (levels_.size() > walk_depth_max || !may_enter(below)) {
             break;
         }
-        levels_.emplace_back(std::move(below), std::string_view{});
+        if (rules_.leaves_out(below, true)) {
+            break;
+        }
+        descend(std::move(below));
     }
     return refill(levels_.front());
 }
@@ -103,7 +120,8 @@ result<void> walker::refill(level& here) {
 bool walker::visit(std::string path) {
     result<entry> what = tree_.stat(path);
     const bool directory = what && what->kind == entry_kind::directory;
-    if (what && (!directory || directories_)) {
+    const bool listed = what && !rules_.leaves_out(path, directory && !what->linked);
+    if (listed && (!directory || directories_)) {
         if (out_.entries.size() == entries_max_) {
             return false;
         }
@@ -113,8 +131,8 @@ bool walker::visit(std::string path) {
     position_ = path;
     levels_.back().after = name_of(path);
     ++levels_.back().at;
-    if (directory && !what->linked && levels_.size() <= walk_depth_max) {
-        levels_.emplace_back(std::move(path), std::string_view{});
+    if (listed && directory && !what->linked && levels_.size() <= walk_depth_max) {
+        descend(std::move(path));
     }
     return true;
 }
@@ -128,12 +146,12 @@ result<page> walker::run() {
                 break;
             }
         } else if (here.last) {
-            levels_.pop_back();
+            ascend();
         } else if (scanned_ > names_max_ && seen_ > 0) {
             out_.more = true;
             break;
         } else if (const result<void> filled = refill(here); !filled) {
-            levels_.pop_back();
+            ascend();
         }
     }
     if (out_.more) {
