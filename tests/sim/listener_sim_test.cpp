@@ -8,7 +8,7 @@
 namespace pillion::sim {
 namespace {
 
-struct sink : io::connection_sink {
+struct sink final : io::connection_sink {
     std::vector<int> got;
     std::size_t cap = 1000;
     int closed = 0;

@@ -10,7 +10,7 @@
 
 namespace pillion::sim {
 
-struct recording_reader : io::stream_reader {
+struct recording_reader final : io::stream_reader {
     std::string bytes;
     int eofs = 0;
     int drained = 0;

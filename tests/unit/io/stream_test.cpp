@@ -19,7 +19,7 @@ class stream_test : public backend_test {};
 
 TEST_P(stream_test, megabytes_both_ways_over_tcp) {
     auto sockets = open_listeners(*parse_listen_spec("127.0.0.1:0"), 1);
-    struct sink : connection_sink {
+    struct sink final : connection_sink {
         int fd = -1;
         bool closed = false;
         void on_connection(int got) noexcept override { fd = got; }
