@@ -9,10 +9,10 @@
 //     if (answer->action != elicit_action::accept) co_return ctx.text("As you like.");
 //     co_return ctx.text("You chose ", answer->content["city"].str());
 //
-// The client must have declared the capability; otherwise the call fails at once (errc::unsupported)
-// and nothing is sent. The time a user takes does not count against the request's deadline; a
-// question has a time limit of its own. Requests must be named objects, a temporary is refused at
-// compile time (g++ 12 would destroy it twice).
+// The client must have declared the capability; otherwise the call fails at once
+// (errc::unsupported) and nothing is sent. The time a user takes does not count against the
+// request's deadline; a question has a time limit of its own. Requests must be named objects, a
+// temporary is refused at compile time (g++ 12 would destroy it twice).
 //
 // Thread-safety: ordinary values. Answers live as long as the request.
 #pragma once

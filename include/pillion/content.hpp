@@ -33,10 +33,7 @@ struct content_annotations {
     content_annotations() = default;
     content_annotations(bool user, bool assistant, double importance = -1,
                         std::string_view modified = {})
-        : for_user(user),
-          for_assistant(assistant),
-          priority(importance),
-          last_modified(modified) {}
+        : for_user(user), for_assistant(assistant), priority(importance), last_modified(modified) {}
 };
 
 // An icon of a server, tool, prompt or resource.
@@ -46,8 +43,8 @@ struct icon {
     std::vector<std::string> sizes;  // "48x48", "any"
     std::string theme;               // "light", "dark" or empty
 
-    explicit icon(std::string source, std::string mime = {}, std::vector<std::string> size_list = {},
-                  std::string theme_name = {})
+    explicit icon(std::string source, std::string mime = {},
+                  std::vector<std::string> size_list = {}, std::string theme_name = {})
         : src(std::move(source)),
           mime_type(std::move(mime)),
           sizes(std::move(size_list)),
@@ -108,8 +105,7 @@ class prompt_result {
 class resource_result {
  public:
     resource_result& text(std::string_view uri, std::string_view mime_type, std::string_view text);
-    resource_result& blob(std::string_view uri, std::string_view mime_type,
-                          std::string_view bytes);
+    resource_result& blob(std::string_view uri, std::string_view mime_type, std::string_view bytes);
     // How long a client may keep it (2026-07-28; default 0) and whether caches shared between
     // users may (default: no).
     resource_result& cache(std::int64_t ttl_ms, bool shared = false);

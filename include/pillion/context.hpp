@@ -169,8 +169,9 @@ class context {
 
     // Reads part of a regular file off the loop: at most `bytes_max` from `offset`; the bytes live
     // as long as the context. Errors: not_found, denied, too_large, io, cancelled.
-    task<pillion::result<std::string_view>> read_file(std::string_view path, std::uint64_t offset = 0,
-                                             std::size_t bytes_max = 1024 * 1024);
+    task<pillion::result<std::string_view>> read_file(std::string_view path,
+                                                      std::uint64_t offset = 0,
+                                                      std::size_t bytes_max = 1024 * 1024);
 
     // The server, for its notify functions.
     server& host() const noexcept;
@@ -184,7 +185,8 @@ class context {
         void* work;
         void (*run)(void* work, void* to);
         void* to;
-        blocking_call(void* w, void (*r)(void*, void*), void* t) noexcept : work(w), run(r), to(t) {}
+        blocking_call(void* w, void (*r)(void*, void*), void* t) noexcept
+            : work(w), run(r), to(t) {}
     };
     // Rethrows what the work threw.
     task<> run_blocking(const blocking_call& call);

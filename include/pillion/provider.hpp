@@ -22,8 +22,8 @@ struct resource_entry {
     std::string_view title{};
     std::string_view description{};
     std::string_view mime_type{};
-    std::int64_t size = -1;             // bytes; negative: not known
-    std::string_view last_modified{};   // ISO 8601; empty: not known
+    std::int64_t size = -1;            // bytes; negative: not known
+    std::string_view last_modified{};  // ISO 8601; empty: not known
 
     resource_entry(std::string_view resource_uri, std::string_view resource_name) noexcept
         : uri(resource_uri), name(resource_name) {}

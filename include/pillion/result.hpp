@@ -16,17 +16,17 @@ namespace pillion {
 
 // What went wrong, in kinds a caller can act upon.
 enum class errc : std::uint8_t {
-    cancelled,      // the request was stopped (client, deadline, shutdown)
-    timed_out,      // a limit of time ran out
-    not_found,      // no such file, resource, tool, session
-    invalid,        // malformed input or argument
-    too_large,      // over a documented size limit
-    denied,         // not allowed (path outside the root, permissions)
-    closed,         // the peer or the stream is gone
-    unavailable,    // a resource is exhausted or a service is down
-    unsupported,    // this build or this peer cannot do it
-    io,             // the operating system reported another failure
-    internal,       // our own bug
+    cancelled,    // the request was stopped (client, deadline, shutdown)
+    timed_out,    // a limit of time ran out
+    not_found,    // no such file, resource, tool, session
+    invalid,      // malformed input or argument
+    too_large,    // over a documented size limit
+    denied,       // not allowed (path outside the root, permissions)
+    closed,       // the peer or the stream is gone
+    unavailable,  // a resource is exhausted or a service is down
+    unsupported,  // this build or this peer cannot do it
+    io,           // the operating system reported another failure
+    internal,     // our own bug
 };
 
 // An error: its kind, a constant text that is safe to show to a peer, and the operating system's

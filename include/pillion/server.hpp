@@ -57,9 +57,8 @@ struct tool_handler {
 }  // namespace detail
 
 // Suggestions for one argument: the text typed so far and the other arguments already known.
-using completion_handler =
-    std::function<task<completion_result>(context& ctx, std::string_view typed,
-                                          json::view known_arguments)>;
+using completion_handler = std::function<task<completion_result>(
+    context& ctx, std::string_view typed, json::view known_arguments)>;
 using prompt_handler = std::function<task<prompt_result>(context& ctx, json::view arguments)>;
 using resource_handler = std::function<task<resource_result>(context& ctx, std::string_view uri)>;
 

@@ -74,8 +74,7 @@ prompt_builder& prompt_builder::about(std::string text) {
     return *this;
 }
 
-prompt_builder& prompt_builder::argument(std::string name, std::string description,
-                                         bool required) {
+prompt_builder& prompt_builder::argument(std::string name, std::string description, bool required) {
     detail::prompt_argument a;
     a.name = std::move(name);
     a.description = std::move(description);
@@ -167,8 +166,10 @@ void resource_builder::text(std::string content) {
         definition_->mime_type = "text/plain";
     }
     // The handler is kept in the definition, which outlives every request.
-    definition_->handler = [d = definition_, text = std::move(content)](
-                               context& ctx, std::string_view) { return constant_text(ctx, *d, text); };
+    definition_->handler = [d = definition_, text = std::move(content)](context& ctx,
+                                                                        std::string_view) {
+        return constant_text(ctx, *d, text);
+    };
 }
 
 void resource_builder::run(resource_handler handler) { definition_->handler = std::move(handler); }

@@ -1,7 +1,6 @@
 #include "app/run_http.hpp"
 
 #include <unistd.h>
-
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -33,18 +32,19 @@ std::string url_of(int fd, const io::listen_spec& spec, const settings& set) {
 
 // What a person pastes into a client.
 void print_recipes(const std::string& name, const std::string& url) {
-    std::fprintf(stderr,
-                 "pillion: connect a client, for example with\n"
-                 "  claude mcp add --transport http %s %s\n"
-                 "  npx @modelcontextprotocol/inspector --cli %s --transport http "
-                 "--method tools/list\n"
-                 "  curl -s %s -H 'Content-Type: application/json' "
-                 "-H 'Accept: application/json, text/event-stream' "
-                 "-H 'MCP-Protocol-Version: 2026-07-28' -H 'Mcp-Method: tools/list' "
-                 "-d '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{\"_meta\":"
-                 "{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
-                 "\"io.modelcontextprotocol/clientCapabilities\":{}}}}'\n",
-                 name.c_str(), url.c_str(), url.c_str(), url.c_str());
+    std::fprintf(
+        stderr,
+        "pillion: connect a client, for example with\n"
+        "  claude mcp add --transport http %s %s\n"
+        "  npx @modelcontextprotocol/inspector --cli %s --transport http "
+        "--method tools/list\n"
+        "  curl -s %s -H 'Content-Type: application/json' "
+        "-H 'Accept: application/json, text/event-stream' "
+        "-H 'MCP-Protocol-Version: 2026-07-28' -H 'Mcp-Method: tools/list' "
+        "-d '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{\"_meta\":"
+        "{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
+        "\"io.modelcontextprotocol/clientCapabilities\":{}}}}'\n",
+        name.c_str(), url.c_str(), url.c_str(), url.c_str());
 }
 
 // One set of sockets per shard: result[shard][address].
@@ -88,8 +88,7 @@ class http_runner {
         }
         io::signal_watch::block();
         for (std::size_t i = 0; i < set_.threads; ++i) {
-            shards_.push_back(
-                std::make_unique<shard>(service_, set_, i, std::move(sockets[i])));
+            shards_.push_back(std::make_unique<shard>(service_, set_, i, std::move(sockets[i])));
         }
         std::string note;
         if (!shards_[0]->open(note, fault)) {
@@ -164,9 +163,7 @@ class http_runner {
         {
             const std::lock_guard lock(state_.mutex);
             state_.running = &service_;
-            state_.stop = [this, &loop] {
-                loop.post([this] { begin_drain(); });
-            };
+            state_.stop = [this, &loop] { loop.post([this] { begin_drain(); }); };
         }
         if (failed_) {
             begin_drain();
@@ -188,8 +185,7 @@ class http_runner {
         if (number == SIGHUP) {
             return;
         }
-        log::info("shutdown.begin",
-                  {log::kv("signal", number), log::kv("again", draining_)});
+        log::info("shutdown.begin", {log::kv("signal", number), log::kv("again", draining_)});
         if (!draining_) {
             return begin_drain();
         }

@@ -42,9 +42,7 @@ class stdio_runner {
         {
             const std::lock_guard lock(state_.mutex);
             state_.running = &service_;
-            state_.stop = [this] {
-                loop_.post([this] { on_signal(SIGTERM); });
-            };
+            state_.stop = [this] { loop_.post([this] { on_signal(SIGTERM); }); };
         }
         transport_->start();
         loop_.run();

@@ -12,9 +12,9 @@ namespace pillion::base {
 
 }  // namespace pillion::base
 
-#define PILLION_ASSERT(expression)                                                    \
-    (__builtin_expect(static_cast<bool>(expression), 1)                               \
-         ? static_cast<void>(0)                                                       \
+#define PILLION_ASSERT(expression)                      \
+    (__builtin_expect(static_cast<bool>(expression), 1) \
+         ? static_cast<void>(0)                         \
          : ::pillion::base::assert_fail(#expression, __FILE__, __LINE__))
 
 // For checks that cost more than O(1); off in release builds.

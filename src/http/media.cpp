@@ -103,8 +103,8 @@ bool is_json_content_type(std::string_view value) noexcept {
             continue;
         }
         const parameter p = split_parameter(text);
-        if (p.name.empty() || (equals_ignore_case(p.name, "charset") &&
-                               !equals_ignore_case(p.value, "utf-8"))) {
+        if (p.name.empty() ||
+            (equals_ignore_case(p.name, "charset") && !equals_ignore_case(p.value, "utf-8"))) {
             return false;
         }
     }

@@ -240,8 +240,8 @@ task<result<sample_answer>> context::sample(const sample_request& request) {
 
 task<result<elicit_answer>> context::elicit(const elicit_request& request) {
     const bool page = !request.url().empty();
-    const bool known = state_->rev >= (page ? mcp::revision::r2025_11_25
-                                            : mcp::revision::r2025_06_18);
+    const bool known =
+        state_->rev >= (page ? mcp::revision::r2025_11_25 : mcp::revision::r2025_06_18);
     // Before 2025-11-25 the capability has no modes.
     const bool can = state_->rev == mcp::revision::r2025_06_18
                          ? client_can("elicitation")

@@ -133,8 +133,8 @@ task<result<json::view>> ask_client(request& r, std::string_view method, std::st
     }
     // The sender of a request that nobody waits for any more says so (STANDARD row 102).
     if (r.channel != nullptr) {
-        r.channel->notify(r, cancel_message(r, call.id(),
-                                            limit.passed() ? "timed out" : "no longer needed"));
+        r.channel->notify(
+            r, cancel_message(r, call.id(), limit.passed() ? "timed out" : "no longer needed"));
     }
     if (woken) {
         co_return error(errc::timed_out, "The client did not answer in time");

@@ -1,8 +1,8 @@
 // The public context (include/pillion/context.hpp) over a request.
-#include <pillion/context.hpp>
-
 #include <cmath>
 #include <exception>
+
+#include <pillion/context.hpp>
 
 #include "base/log.hpp"
 #include "coro/sync.hpp"
@@ -145,8 +145,8 @@ tool_result context::missing_capability(std::string_view capability) {
         w.end_object();
     }
     w.end_object();
-    tool_result out = rpc_error(rpc::missing_capability, "Missing required client capability",
-                                data.view());
+    tool_result out =
+        rpc_error(rpc::missing_capability, "Missing required client capability", data.view());
     out.state_->http_status = 400;
     return out;
 }
@@ -242,8 +242,7 @@ task<> context::until_stopped() {
 task<bool> context::progress(double done, double total, std::string_view message) {
     detail::request_state& r = *state_;
     // NaN and infinities have no JSON form.
-    const bool increases =
-        std::isfinite(done) && (!r.progressed || done > r.last_progress);
+    const bool increases = std::isfinite(done) && (!r.progressed || done > r.last_progress);
     if (r.progress_token.exists() && increases && !r.stop.requested() && r.channel != nullptr) {
         r.progressed = true;
         r.last_progress = done;
@@ -321,8 +320,9 @@ task<> context::run_blocking(const blocking_call& call) {
     }
 }
 
-task<pillion::result<std::string_view>> context::read_file(std::string_view path, std::uint64_t offset,
-                                                  std::size_t bytes_max) {
+task<pillion::result<std::string_view>> context::read_file(std::string_view path,
+                                                           std::uint64_t offset,
+                                                           std::size_t bytes_max) {
     if (stopped()) {
         co_return pillion::error(errc::cancelled, "the request was stopped");
     }

@@ -25,8 +25,8 @@ struct tool_definition {
     std::string name;
     std::string title;
     std::string description;
-    std::string input_json;   // empty: no arguments
-    std::string output_json;  // empty: none
+    std::string input_json;                // empty: no arguments
+    std::string output_json;               // empty: none
     std::chrono::milliseconds timeout{0};  // 0: the server's
     std::optional<bool> read_only;
     std::optional<bool> destructive;

@@ -183,7 +183,8 @@ void engine::refuse(request& r, const fault& why) noexcept {
 
 void engine::reply(request& r, base::byte_buffer message, std::uint16_t http_status) noexcept {
     if (!r.replied && runs_handler(r.mid)) {
-        const auto level = r.outcome == std::string_view("ok") ? log::level::debug : log::level::info;
+        const auto level =
+            r.outcome == std::string_view("ok") ? log::level::debug : log::level::info;
         if (log::enabled(level)) {
             log::write(level, "mcp.call",
                        {log::kv("method", r.method), log::kv("target", r.target),
@@ -226,9 +227,9 @@ task<> engine::guarded(request& r, task<> body) {
         co_return;
     } catch (const std::exception& e) {
         // The text may hold secrets of the user's: it goes to the log only.
-        log::error("mcp.handler_threw", {log::kv("method", r.method), log::kv("target", r.target),
-                                         log::kv("request_id", r.request_id),
-                                         log::kv("what", e.what())});
+        log::error("mcp.handler_threw",
+                   {log::kv("method", r.method), log::kv("target", r.target),
+                    log::kv("request_id", r.request_id), log::kv("what", e.what())});
         what = "exception";
     } catch (...) {
         log::error("mcp.handler_threw", {log::kv("method", r.method), log::kv("target", r.target),

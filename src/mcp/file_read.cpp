@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 
@@ -32,7 +31,7 @@ result<void> file_read::run() noexcept {
     if (fd < 0) {
         return from_errno(errno);
     }
-    struct stat info {};
+    struct stat info{};
     result<void> outcome = ok();
     if (::fstat(fd, &info) != 0) {
         outcome = from_errno(errno);

@@ -41,8 +41,7 @@ bool http_client::notify(request& /*r*/, base::byte_buffer message) noexcept {
     return exchange_->send_event(std::move(message));
 }
 
-void http_client::reply(request& r, base::byte_buffer message,
-                        std::uint16_t http_status) noexcept {
+void http_client::reply(request& r, base::byte_buffer message, std::uint16_t http_status) noexcept {
     // Detached first: the connection may start the next pipelined request inside respond().
     http::exchange& ex = detach();
     if (ex.streaming()) {

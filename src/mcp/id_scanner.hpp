@@ -37,10 +37,10 @@ class id_scanner {
     char key_[4] = {};
     std::size_t key_size_ = 0;
     std::uint32_t depth_ = 0;
-    place place_ = place::rest;   // inside the outermost object
-    bool quoted_ = false;         // inside a string
-    bool escaped_ = false;        // behind a backslash
-    bool is_id_ = false;          // the member at hand is "id"
+    place place_ = place::rest;  // inside the outermost object
+    bool quoted_ = false;        // inside a string
+    bool escaped_ = false;       // behind a backslash
+    bool is_id_ = false;         // the member at hand is "id"
     bool overlong_ = false;
 };
 

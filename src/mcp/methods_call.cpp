@@ -78,9 +78,9 @@ void refuse_arguments(engine& e, request& r, const schema_check::failure& why) {
     base::byte_buffer data(r.memory.pool());
     json::writer w(data);
     if (bad_arguments_are_results(r.rev)) {
-        tool_result out = r.ctx.error("Invalid arguments: ",
-                                      why.path.empty() ? std::string_view("/") : why.path, ": ",
-                                      why.message);
+        tool_result out =
+            r.ctx.error("Invalid arguments: ", why.path.empty() ? std::string_view("/") : why.path,
+                        ": ", why.message);
         r.outcome = "bad_arguments";
         e.reply(r, tool_reply(r, *request::state_of(out)));
         return e.finish(r);
@@ -141,8 +141,8 @@ const completion_handler* find_completion(const registry& reg, json::view params
             if (reg.find_resource(ref["uri"].str()) != nullptr) {
                 return &none;
             }
-            why = bad_params("Unknown resource template",
-                             R"({"field":"ref","reason":"not_found"})");
+            why =
+                bad_params("Unknown resource template", R"({"field":"ref","reason":"not_found"})");
             return nullptr;
         }
         for (const std::string& name : t->pattern.variables()) {
@@ -286,8 +286,7 @@ void engine::method_complete(request& r) {
         return finish(r);
     }
     set_deadline(*this, r, shared_.options().request_timeout_ms);
-    run(r, complete(*this, r, handler, argument["value"].str(),
-                    r.params["context"]["arguments"]));
+    run(r, complete(*this, r, handler, argument["value"].str(), r.params["context"]["arguments"]));
 }
 
 }  // namespace pillion::mcp

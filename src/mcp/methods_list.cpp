@@ -49,8 +49,8 @@ std::size_t index_after(const List& list, std::string_view after, NameOf&& name_
 
 // A page of a registered list as the whole reply.
 template <class List, class NameOf>
-base::byte_buffer page_reply(request& r, list_kind kind, std::string_view member,
-                             const List& list, std::size_t from, NameOf&& name_of) {
+base::byte_buffer page_reply(request& r, list_kind kind, std::string_view member, const List& list,
+                             std::size_t from, NameOf&& name_of) {
     const registry& reg = r.engine.registered();
     const std::size_t to = std::min(list.size(), from + reg.page_size());
     base::byte_buffer out = r.new_message();

@@ -93,8 +93,8 @@ void engine::method_discover(request& r) {
 void engine::method_set_level(request& r) {
     log_level level = log_level::warning;
     if (!parse_level(r.params["level"].str(), level)) {
-        return reply_error(r, bad_params("Unknown log level",
-                                         R"({"field":"level","reason":"enum"})"));
+        return reply_error(r,
+                           bad_params("Unknown log level", R"({"field":"level","reason":"enum"})"));
     }
     r.session->set_threshold(level);
     reply(r, empty_result(r));
@@ -103,7 +103,8 @@ void engine::method_set_level(request& r) {
 void engine::method_subscribe(request& r, bool on) {
     const json::view uri = r.params["uri"];
     if (!uri.is_string() || uri.str().empty()) {
-        return reply_error(r, bad_params("uri is required", R"({"field":"uri","reason":"required"})"));
+        return reply_error(r,
+                           bad_params("uri is required", R"({"field":"uri","reason":"required"})"));
     }
     if (!on) {
         r.session->unsubscribe(uri.str());

@@ -175,9 +175,8 @@ bool param_matches(json::view argument, std::string_view header, base::arena& me
 
 bool has_modern_meta(json::view params) noexcept {
     const json::view meta = params["_meta"];
-    return meta.is_object() &&
-           (meta[meta_version].exists() || meta[meta_capabilities].exists() ||
-            meta[meta_client_info].exists() || meta[meta_log_level].exists());
+    return meta.is_object() && (meta[meta_version].exists() || meta[meta_capabilities].exists() ||
+                                meta[meta_client_info].exists() || meta[meta_log_level].exists());
 }
 
 bool decode_mirrored(std::string_view value, base::arena& memory, std::string_view& out) {

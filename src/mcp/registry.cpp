@@ -13,11 +13,10 @@ namespace {
 
 // 1–128 characters of [A-Za-z0-9_.-] (2025-11-25 and later, SHOULD).
 bool conventional_name(std::string_view name) noexcept {
-    return !name.empty() && name.size() <= 128 &&
-           std::all_of(name.begin(), name.end(), [](char c) {
-               return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                      (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-';
-           });
+    return !name.empty() && name.size() <= 128 && std::all_of(name.begin(), name.end(), [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               c == '_' || c == '.' || c == '-';
+    });
 }
 
 rendered render_all(const auto& render_one) {

@@ -114,8 +114,7 @@ base::byte_buffer progress_message(request& r, double done, double total,
                                    std::string_view message) {
     base::byte_buffer out = r.new_message();
     json::writer w(out);
-    w.fragment(
-        R"({"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":)");
+    w.fragment(R"({"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":)");
     w.value(r.progress_token);
     w.key_raw(R"("progress":)");
     w.number(done);

@@ -47,8 +47,7 @@ base::byte_buffer resource_reply(request& r, const detail::result_state& result)
 base::byte_buffer completion_reply(request& r, const detail::result_state& result);
 
 // Notifications of a request.
-base::byte_buffer progress_message(request& r, double done, double total,
-                                   std::string_view message);
+base::byte_buffer progress_message(request& r, double done, double total, std::string_view message);
 // `data` is JSON text, or plain text when `plain`.
 base::byte_buffer log_message(request& r, log_level level, std::string_view logger,
                               std::string_view data, bool plain);

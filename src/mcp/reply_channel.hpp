@@ -24,7 +24,8 @@ class reply_channel {
     // the request's drained event is set when there is room again.
     virtual bool notify(request& r, base::byte_buffer message) noexcept = 0;
     // The final message. `http_status` counts where nothing was sent yet. Detaches.
-    virtual void reply(request& r, base::byte_buffer message, std::uint16_t http_status) noexcept = 0;
+    virtual void reply(request& r, base::byte_buffer message,
+                       std::uint16_t http_status) noexcept = 0;
     // The client cancelled it: no reply will come. Detaches.
     virtual void drop(request& r) noexcept = 0;
     // True for stdio, where nothing but messages tells the client that a stream has ended.

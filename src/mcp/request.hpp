@@ -90,16 +90,16 @@ struct request_state : base::list_hook<in_flight_tag> {
     std::uint32_t asking = 0;               // questions to the client without an answer
     double last_progress = 0;
     bool progressed = false;
-    bool has_log_level = false;             // modern: the request asked for log messages
+    bool has_log_level = false;  // modern: the request asked for log messages
     log_level threshold = log_level::emergency;
 
-    request_state* parent = nullptr;        // a batch's holder of the shared input
+    request_state* parent = nullptr;  // a batch's holder of the shared input
     std::uint32_t children = 0;
     bool replied = false;
     bool finished = false;
     bool held_session = false;
     bool in_table = false;
-    const char* outcome = "ok";             // for the log: ok, tool_error, timeout, …
+    const char* outcome = "ok";  // for the log: ok, tool_error, timeout, …
 };
 
 }  // namespace pillion::detail

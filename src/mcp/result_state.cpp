@@ -9,8 +9,7 @@ namespace pillion {
 namespace detail {
 
 content_node& add_content(result_state& to, content_node::kind what, std::string_view body,
-                          std::string_view mime_type, std::string_view uri,
-                          std::string_view name) {
+                          std::string_view mime_type, std::string_view uri, std::string_view name) {
     base::arena& memory = to.owner->memory;
     auto* node = memory.make<content_node>();
     node->what = what;

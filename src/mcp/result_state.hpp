@@ -18,9 +18,9 @@ struct content_node {
 
     content_node* next = nullptr;
     kind what = kind::text;
-    bool assistant = false;   // prompts: whose message it is
+    bool assistant = false;  // prompts: whose message it is
     bool annotated = false;
-    std::string_view body;    // text or raw bytes; completion values, too
+    std::string_view body;  // text or raw bytes; completion values, too
     std::string_view mime_type;
     std::string_view uri;
     std::string_view name;
@@ -42,13 +42,13 @@ struct result_state {
     content_node* last = nullptr;
     std::size_t count = 0;
     meta_node* meta = nullptr;
-    std::string_view description;       // prompts
-    std::string_view structured;        // JSON text
+    std::string_view description;  // prompts
+    std::string_view structured;   // JSON text
     bool has_structured = false;
-    bool failed = false;                // isError
-    std::int64_t ttl_ms = -1;           // resources; negative: the server's
+    bool failed = false;       // isError
+    std::int64_t ttl_ms = -1;  // resources; negative: the server's
     bool shared_cache = false;
-    std::int64_t total = -1;            // completions
+    std::int64_t total = -1;  // completions
     bool more = false;
 
     // A JSON-RPC error instead of a result when code is not 0.

@@ -46,9 +46,7 @@ constexpr bool has_last_modified(revision r) noexcept { return r >= revision::r2
 constexpr bool has_definition_meta(revision r) noexcept { return r >= revision::r2025_06_18; }
 constexpr bool has_icons(revision r) noexcept { return r >= revision::r2025_11_25; }
 // Arguments against the schema: a result the model can read, or a protocol error (STANDARD 80).
-constexpr bool bad_arguments_are_results(revision r) noexcept {
-    return r >= revision::r2025_11_25;
-}
+constexpr bool bad_arguments_are_results(revision r) noexcept { return r >= revision::r2025_11_25; }
 // An output schema whose root is no object exists only from 2026-07-28 on (AMBIGUITIES G24).
 constexpr bool has_any_output_schema(revision r) noexcept { return is_modern(r); }
 // Errors without a readable id: older revisions' schemas want one (AMBIGUITIES G10).

@@ -7,8 +7,8 @@ namespace pillion::mcp {
 namespace {
 
 bool name_char(char c) noexcept {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           c == '_' || c == '.';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '.';
 }
 
 int hex_value(char c) noexcept {
@@ -117,9 +117,8 @@ std::optional<std::size_t> uri_template::match(std::string_view uri, base::arena
             const piece& next = pieces_[i + 1];
             // The literal at the very end must match there and nowhere before.
             const bool last_literal = !next.has_variable;
-            length = last_literal && uri.ends_with(next.literal)
-                         ? uri.size() - next.literal.size()
-                         : uri.find(next.literal);
+            length = last_literal && uri.ends_with(next.literal) ? uri.size() - next.literal.size()
+                                                                 : uri.find(next.literal);
             if (length == std::string_view::npos) {
                 return std::nullopt;
             }

@@ -38,9 +38,9 @@ class uri_template {
 
  private:
     struct piece {
-        std::string literal;         // before the variable
+        std::string literal;  // before the variable
         bool has_variable = false;
-        bool reserved = false;       // "{+name}"
+        bool reserved = false;  // "{+name}"
     };
     std::vector<piece> pieces_;
     std::vector<std::string> names_;

@@ -1,8 +1,8 @@
 #include "mcp/cursor.hpp"
 
-#include <gtest/gtest.h>
-
 #include <string>
+
+#include <gtest/gtest.h>
 
 namespace pillion::mcp {
 namespace {
@@ -14,7 +14,8 @@ class cursor : public ::testing::Test {
 };
 
 TEST_F(cursor, what_was_encoded_comes_back) {
-    const std::string keys[] = {"", "a", "tool-1", std::string(1000, 'x'), "z\0y", "\xF0\x9F\xA6\x8A"};
+    const std::string keys[] = {
+        "", "a", "tool-1", std::string(1000, 'x'), "z\0y", "\xF0\x9F\xA6\x8A"};
     for (const list_kind kind : {list_kind::tools, list_kind::prompts, list_kind::resources,
                                  list_kind::templates, list_kind::provided}) {
         for (const std::string& key : keys) {

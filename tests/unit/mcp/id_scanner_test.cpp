@@ -1,8 +1,8 @@
 #include "mcp/id_scanner.hpp"
 
-#include <gtest/gtest.h>
-
 #include <string>
+
+#include <gtest/gtest.h>
 
 namespace pillion::mcp {
 namespace {
@@ -48,7 +48,8 @@ TEST(id_scanner, an_overlong_id_is_none) {
 }
 
 TEST(id_scanner, garbage_does_no_harm) {
-    for (const char* text : {"", "}}}]]", "{{{{", "\"", "{\"id\":", "{\"id\"", "{\"id\":{}}", "::,,"}) {
+    for (const char* text :
+         {"", "}}}]]", "{{{{", "\"", "{\"id\":", "{\"id\"", "{\"id\":{}}", "::,,"}) {
         find(text);
     }
 }
