@@ -32,6 +32,7 @@ struct words {
     std::vector<std::string> origins;
     std::vector<std::string> hosts;
     bool insecure_no_auth = false;
+    bool no_legacy_sse = false;
     std::string session_ttl = "30m";
     std::string drain_timeout = "10s";
     std::string request_timeout = "30s";
@@ -97,6 +98,8 @@ void add_serving(CLI::App& cli, words& w) {
     cli.add_option("--allowed-hosts", w.hosts, "Further names that Host may carry")->delimiter(',');
     cli.add_flag("--insecure-no-auth", w.insecure_no_auth,
                  "Serve other machines although nothing authenticates them");
+    cli.add_flag("--no-legacy-sse", w.no_legacy_sse,
+                 "Turn off the HTTP+SSE transport of 2024-11-05 (/sse and /messages)");
     cli.add_option("--session-ttl", w.session_ttl, "Idle sessions end after this time")
         ->capture_default_str();
     cli.add_option("--max-connections", w.max_connections, "Connections per thread")
@@ -155,6 +158,7 @@ bool read_serving(const words& w, settings& to, std::string& fault) {
     to.allowed_origins = w.origins;
     to.allowed_hosts = w.hosts;
     to.insecure_no_auth = w.insecure_no_auth;
+    to.legacy_sse = !w.no_legacy_sse;
     to.connections_max = w.max_connections;
     return true;
 }

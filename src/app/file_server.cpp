@@ -363,6 +363,18 @@ result<void> add_file_server(server& to, const std::string& root, files::options
         .run([served](context& ctx, json::view arguments) {
             return served->read_file(ctx, arguments);
         });
+    to.tool("search_files")
+        .title("Search in files")
+        .about(
+            "Finds lines that contain a text or match a regular expression (RE2) in the text files "
+            "of the served tree. Binary files, files over 64 MiB and what .gitignore files leave "
+            "out are not searched. \"truncated\" tells that there may be more matches. Read-only.")
+        .input(search_input())
+        .output(search_output())
+        .read_only()
+        .run([served](context& ctx, json::view arguments) {
+            return served->search_files(ctx, arguments);
+        });
     return ok();
 }
 

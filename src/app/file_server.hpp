@@ -1,5 +1,5 @@
-// file_server: a directory offered as resources ("pillion://files/…") and as the tools list_files
-// and read_file. Everything it reads goes through files::tree on a helper thread.
+// file_server: a directory offered as resources ("pillion://files/…") and as the tools list_files,
+// read_file and search_files. Everything it reads goes through files::tree on a helper thread.
 //
 // Ownership: the server keeps it. Thread-safety: immutable; all threads of the server share it.
 #pragma once
@@ -25,10 +25,15 @@ class file_server final : public resource_provider {
     // The tools.
     task<tool_result> list_files(context& ctx, json::view arguments) const;
     task<tool_result> read_file(context& ctx, json::view arguments) const;
+    task<tool_result> search_files(context& ctx, json::view arguments) const;
 
  private:
     files::tree tree_;
 };
+
+// The schemas of search_files (file_search.cpp).
+schema search_input();
+schema search_output();
 
 // Registers a file server for the directory `root`; an empty name means the current directory,
 // which is refused when it is "/" or the home directory. Errors name the option that is at fault.

@@ -25,6 +25,7 @@ struct settings {
     std::int64_t request_timeout_ms = limits::request_timeout_ms;
     std::size_t connections_max = limits::connections_max;
     bool json_log = false;
+    bool legacy_sse = true;
 
     settings() {}  // NOLINT(modernize-use-equals-default): no aggregate
 };

@@ -19,7 +19,7 @@ mcp::http_options options_of(int fd, const io::listen_spec& spec, const settings
     return mcp::http_options(set.path,
                              http::origin_policy(tcp ? host : "localhost", io::local_port(fd),
                                                  set.allowed_origins, set.allowed_hosts),
-                             tcp);
+                             tcp, set.legacy_sse);
 }
 
 http::server_limits limits_of(const settings& set) {

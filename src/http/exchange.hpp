@@ -96,6 +96,8 @@ class exchange {
     // false when the peer reads too slowly: wait for on_drained() before sending much more.
     bool send_event(base::byte_buffer data, std::string_view id = {},
                     std::int64_t retry_ms = -1) noexcept;
+    // Sends one event of a type of its own; `data` is one line.
+    void send_named_event(std::string_view event, std::string_view data) noexcept;
     // Ends the stream properly and finishes the exchange.
     void end_sse() noexcept;
 

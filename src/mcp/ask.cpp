@@ -263,8 +263,9 @@ task<result<roots_answer>> context::roots() {
         co_return cannot("The client offers no roots");
     }
     const question standard;
+    const std::string_view no_params;
     const pillion::result<json::view> answer =
-        co_await mcp::ask_client(*state_, "roots/list", {}, standard.time_limit().count());
+        co_await mcp::ask_client(*state_, "roots/list", no_params, standard.time_limit().count());
     if (!answer) {
         co_return answer.error();
     }

@@ -7,10 +7,14 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <string>
 #include <string_view>
+#include <unordered_map>
 
 #include <pillion/task.hpp>
 
+#include "base/hash.hpp"
 #include "base/intrusive_list.hpp"
 #include "coro/scope.hpp"
 #include "coro/stop.hpp"
@@ -22,6 +26,8 @@
 #include "mcp/service.hpp"
 
 namespace pillion::mcp {
+
+class legacy_sse;
 
 class engine {
  public:
@@ -85,6 +91,13 @@ class engine {
     // it; one that nobody waits for is dropped.
     void take_response(const session_ref& from, json::view response) noexcept;
 
+    // ---- streams of the legacy HTTP+SSE transport (legacy_sse.hpp) ----
+
+    void add_sse(legacy_sse& stream);
+    void remove_sse(legacy_sse& stream) noexcept;
+    // Hands a message to the stream of that id; dropped when it has closed meanwhile.
+    void sse_message(std::string_view id, std::string_view message);
+
     // ---- draining ----
 
     // Ends listen streams, lets the rest finish. stop_all() asks the rest to stop as well.
@@ -141,6 +154,7 @@ class engine {
     void* spare_ = nullptr;     // freed request blocks
     std::size_t spares_ = 0;
     std::size_t live_ = 0;
+    std::unordered_map<std::string, legacy_sse*, base::bytes_hash, std::equal_to<>> sse_;
     base::intrusive_list<client_call> calls_;  // questions without an answer
     io::timer sweep_;
 };

@@ -6,6 +6,7 @@
 #include "json/parser.hpp"
 #include "mcp/http_batch.hpp"
 #include "mcp/http_client.hpp"
+#include "mcp/legacy_sse.hpp"
 #include "mcp/legacy_stream.hpp"
 #include "mcp/modern_checks.hpp"
 #include "rpc/errors.hpp"
@@ -19,6 +20,8 @@ using http::header_id;
 constexpr std::string_view json_type = "application/json";
 constexpr std::string_view allow_mcp = "POST, GET, DELETE, OPTIONS";
 constexpr std::string_view allow_read = "GET, HEAD";
+constexpr std::string_view sse_path = "/sse";
+constexpr std::string_view message_path = "/messages";
 
 // The JSON-RPC code that goes with a status the HTTP layer decided on (STANDARD row 28).
 int code_of(std::uint16_t status) noexcept {
@@ -56,6 +59,12 @@ http_transport::http_transport(engine& e, http_options options)
 http_transport::place http_transport::place_of(std::string_view path) const noexcept {
     if (path == options_.path) {
         return place::mcp;
+    }
+    if (options_.legacy_sse && path == sse_path) {
+        return place::sse;
+    }
+    if (options_.legacy_sse && path == message_path) {
+        return place::messages;
     }
     if (path == "/health" || path == "/healthz" || path == "/livez") {
         return place::health;
@@ -105,6 +114,23 @@ std::uint16_t http_transport::admit_mcp(const http::request_head& head) const no
     }
 }
 
+std::uint16_t http_transport::admit_sse(const http::request_head& head,
+                                        place where) const noexcept {
+    if (head.m == http::method::options) {
+        return 0;
+    }
+    if (where == place::sse) {
+        return head.m != http::method::get ? 405 : http::parse_accept(head).sse ? 0 : 406;
+    }
+    if (head.m != http::method::post) {
+        return 405;
+    }
+    if (!head.has_content_length && !head.chunked) {
+        return 411;
+    }
+    return http::is_json_content_type(head.get(header_id::content_type)) ? 0 : 415;
+}
+
 http::admission http_transport::admit(const http::exchange& ex) noexcept {
     const http::request_head& head = ex.head();
     http::admission a;
@@ -118,6 +144,8 @@ http::admission http_transport::admit(const http::exchange& ex) noexcept {
         a.refuse_status = 403;
     } else if (where == place::mcp) {
         a.refuse_status = admit_mcp(head);
+    } else if (where == place::sse || where == place::messages) {
+        a.refuse_status = admit_sse(head, where);
     } else if (head.m != http::method::get && head.m != http::method::head) {
         a.refuse_status = head.m == http::method::other ? 501 : 405;
     }
@@ -133,8 +161,11 @@ std::string_view http_transport::refuse(const http::request_head* head, std::uin
                                         std::size_t& extra_count) noexcept {
     extra_count = 0;
     if (status == 405) {
-        const bool mcp = head != nullptr && place_of(head->path()) == place::mcp;
-        extra[extra_count++] = {"Allow", mcp ? allow_mcp : allow_read};
+        const place where = head == nullptr ? place::nowhere : place_of(head->path());
+        extra[extra_count++] = {"Allow", where == place::mcp        ? allow_mcp
+                                         : where == place::messages ? "POST, OPTIONS"
+                                         : where == place::sse      ? "GET, OPTIONS"
+                                                                    : allow_read};
     } else if (status == 503) {
         extra[extra_count++] = {"Retry-After", "30"};
     }
@@ -169,6 +200,16 @@ void http_transport::handle(http::exchange& ex) noexcept {
                 default:
                     return handle_options(ex);
             }
+        case place::sse:
+            if (ex.head().m == http::method::options) {
+                return handle_options(ex);
+            }
+            return legacy_sse::open(engine_, ex, message_path, client_of(ex).origin);
+        case place::messages:
+            if (ex.head().m == http::method::options) {
+                return handle_options(ex);
+            }
+            return handle_sse_message(ex);
         case place::health:
             return handle_health(ex, place::health);
         case place::ready:
@@ -350,6 +391,36 @@ void http_transport::handle_batch(http::exchange& ex, request& r, json::view roo
     r.head = nullptr;
     auto* all = new http_batch(engine_, r, ex, c.origin);
     all->run(root, s);
+}
+
+void http_transport::handle_sse_message(http::exchange& ex) {
+    http_client& c = client_of(ex);
+    constexpr std::string_view name = "sessionId=";
+    std::string_view id = ex.head().query();
+    const std::size_t at = id.find(name);
+    id = at == id.npos ? std::string_view{} : id.substr(at + name.size());
+    id = id.substr(0, id.find('&'));
+    const auto shard = engine_.shared().sse_streams().shard_of(id);
+    if (!shard) {
+        return fail(ex, 404, rpc::invalid_request, "No such stream");
+    }
+    // Checked here, so that the sender of bad JSON hears of it.
+    std::string text(ex.body());
+    request& scratch = engine_.make();
+    const bool good = scratch.parse(text).exists();
+    engine_.discard(scratch);
+    if (!good) {
+        return fail(ex, 400, rpc::parse_error, "Parse error");
+    }
+    const std::string to(id);
+    http::extra_header extra[cors_headers::room];
+    ex.respond_empty(202, extra, cors_headers(c.origin).put(extra));
+    if (*shard == engine_.shard()) {
+        return engine_.sse_message(to, text);
+    }
+    engine_.shared().post_to(*shard, [to, message = std::move(text)](engine& e) {
+        e.sse_message(to, message);
+    });
 }
 
 void http_transport::handle_get(http::exchange& ex) {

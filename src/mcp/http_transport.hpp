@@ -23,9 +23,15 @@ struct http_options {
     // The Host and Origin rules; a unix socket has no address to be rebound.
     http::origin_policy origins;
     bool check_host = true;
+    // The HTTP+SSE transport of 2024-11-05 on /sse and /messages.
+    bool legacy_sse = true;
 
-    http_options(std::string endpoint_path, http::origin_policy policy, bool host_checked)
-        : path(std::move(endpoint_path)), origins(std::move(policy)), check_host(host_checked) {}
+    http_options(std::string endpoint_path, http::origin_policy policy, bool host_checked,
+                 bool sse_served)
+        : path(std::move(endpoint_path)),
+          origins(std::move(policy)),
+          check_host(host_checked),
+          legacy_sse(sse_served) {}
 };
 
 class http_transport final : public http::request_handler {
@@ -39,8 +45,9 @@ class http_transport final : public http::request_handler {
                             http::extra_header* extra, std::size_t& extra_count) noexcept override;
 
  private:
-    enum class place : std::uint8_t { mcp, health, ready, home, nowhere };
+    enum class place : std::uint8_t { mcp, sse, messages, health, ready, home, nowhere };
     place place_of(std::string_view path) const noexcept;
+    std::uint16_t admit_sse(const http::request_head& head, place where) const noexcept;
     std::uint16_t admit_mcp(const http::request_head& head) const noexcept;
     bool origin_ok(const http::request_head& head) const noexcept;
 
@@ -50,6 +57,7 @@ class http_transport final : public http::request_handler {
     void handle_notification(http::exchange& ex, http_client& c, const rpc::envelope& e,
                              bool modern_era, const session_ref& s);
     void handle_get(http::exchange& ex);
+    void handle_sse_message(http::exchange& ex);
     void handle_delete(http::exchange& ex);
     void handle_options(http::exchange& ex);
     void handle_health(http::exchange& ex, place which);

@@ -17,6 +17,7 @@
 #include "io/blocking_pool.hpp"
 #include "json/document.hpp"
 #include "mcp/hub.hpp"
+#include "mcp/sse_directory.hpp"
 #include "mcp/registry.hpp"
 #include "mcp/session.hpp"
 
@@ -57,6 +58,9 @@ class service {
     // Runs `job` on every shard's thread that is up, in one of its next turns. Any thread.
     void broadcast(const std::function<void(engine&)>& job);
 
+    // The open streams of the legacy HTTP+SSE transport. Any thread.
+    sse_directory& sse_streams() noexcept { return sse_streams_; }
+
     // Runs `job` on one shard's thread, if it is up. Any thread.
     void post_to(std::size_t shard, std::function<void(engine&)> job);
 
@@ -75,6 +79,7 @@ class service {
     service_options options_;
     session_table sessions_;
     json::document empty_object_;
+    sse_directory sse_streams_;
     std::vector<std::unique_ptr<slot>> engines_;
 };
 

@@ -83,17 +83,21 @@ std::string session_table::new_id(std::size_t owner) {
     return id;
 }
 
-const session_table::stripe* session_table::stripe_of(std::string_view id) const noexcept {
+std::optional<std::size_t> session_table::owner_of(std::string_view id) noexcept {
     if (id.size() != 34) {
-        return nullptr;
+        return std::nullopt;
     }
     const int high = hex_value(id[0]);
     const int low = hex_value(id[1]);
     if (high < 0 || low < 0) {
-        return nullptr;
+        return std::nullopt;
     }
-    const auto owner = static_cast<std::size_t>(high * 16 + low);
-    return owner < stripes_.size() ? stripes_[owner].get() : nullptr;
+    return static_cast<std::size_t>(high * 16 + low);
+}
+
+const session_table::stripe* session_table::stripe_of(std::string_view id) const noexcept {
+    const auto owner = owner_of(id);
+    return owner && *owner < stripes_.size() ? stripes_[*owner].get() : nullptr;
 }
 
 bool session_table::insert(session_ref s) {

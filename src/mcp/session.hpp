@@ -16,6 +16,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -109,6 +110,9 @@ class session_table {
     // A new id for a session owned by `owner`: two hex digits of the shard and 128 random bits,
     // visible ASCII.
     static std::string new_id(std::size_t owner);
+
+    // The owner named in such an id; nullopt when it is malformed.
+    static std::optional<std::size_t> owner_of(std::string_view id) noexcept;
 
     // False when the cap is reached.
     bool insert(session_ref s);

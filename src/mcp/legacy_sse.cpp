@@ -1,0 +1,80 @@
+#include "mcp/legacy_sse.hpp"
+
+#include "mcp/http_client.hpp"
+
+namespace pillion::mcp {
+
+legacy_sse::legacy_sse(engine& e, http::exchange& ex)
+    : message_pipe(e, "sse-", false), exchange_(&ex), id_(session_table::new_id(e.shard())) {
+    engine_.shared().sse_streams().add(id_);
+    engine_.add_sse(*this);
+    exchange_->listen(this);
+}
+
+legacy_sse::~legacy_sse() = default;
+
+void engine::add_sse(legacy_sse& stream) { sse_.emplace(stream.id(), &stream); }
+
+void engine::remove_sse(legacy_sse& stream) noexcept { sse_.erase(stream.id()); }
+
+void engine::sse_message(std::string_view id, std::string_view message) {
+    const auto at = sse_.find(id);
+    if (at != sse_.end()) {
+        at->second->receive(message);
+    }
+}
+
+void legacy_sse::open(engine& e, http::exchange& ex, std::string_view message_path,
+                      std::string_view origin) {
+    http::extra_header extra[cors_headers::room];
+    ex.begin_sse(extra, cors_headers(origin).put(extra));
+    if (e.draining()) {
+        return ex.end_sse();
+    }
+    auto* stream = new legacy_sse(e, ex);
+    // Relative, so that it is right behind any proxy that keeps the path's depth.
+    std::string address(message_path);
+    address.append("?sessionId=").append(stream->id_);
+    ex.send_named_event("endpoint", address);
+}
+
+bool legacy_sse::send(base::byte_buffer message) noexcept {
+    return exchange_ == nullptr || exchange_->send_event(std::move(message));
+}
+
+// Nothing can be sent any more; calls that still run end without a reply.
+void legacy_sse::stream_ended() noexcept {
+    exchange_ = nullptr;
+    engine_.shared().sse_streams().remove(id_);
+    engine_.remove_sse(*this);
+    // One more than are under way: the object must survive the calls that end in here.
+    batch_began();
+    if (current_session() != nullptr) {
+        current_session()->kill();
+        engine_.session_ended(current_session().get());
+    }
+    one_ended();
+}
+
+void legacy_sse::on_one_ended() noexcept {
+    if (exchange_ == nullptr && under_way() == 0) {
+        delete this;
+    }
+}
+
+void legacy_sse::on_drain() noexcept {
+    if (exchange_ == nullptr) {
+        return;
+    }
+    http::exchange& ex = *exchange_;
+    ex.listen(nullptr);
+    exchange_ = nullptr;
+    ex.end_sse();
+    stream_ended();
+}
+
+void legacy_sse::on_peer_eof() noexcept { on_drain(); }
+
+void legacy_sse::on_gone() noexcept { stream_ended(); }
+
+}  // namespace pillion::mcp

@@ -1,0 +1,46 @@
+// legacy_sse: the HTTP+SSE transport of 2024-11-05 (REVISIONS §4). A GET opens an event stream whose
+// first event names the address for messages; everything the server says comes on that stream, and
+// closing it ends the session.
+//
+// Heap-allocated by open(), deletes itself when the stream is gone and the last call has ended.
+// Messages may arrive on any shard; they are passed to the one that has the stream. Thread: the
+// shard of its stream.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "http/exchange.hpp"
+#include "mcp/message_pipe.hpp"
+
+namespace pillion::mcp {
+
+class legacy_sse final : public message_pipe, private http::exchange_listener {
+ public:
+    // Starts the stream on `ex` and takes it over. `message_path` is where messages are posted.
+    static void open(engine& e, http::exchange& ex, std::string_view message_path,
+                     std::string_view origin);
+
+    // A message for this stream.
+    void receive(std::string_view message) { take_message(message); }
+    const std::string& id() const noexcept { return id_; }
+
+    bool send(base::byte_buffer message) noexcept override;
+
+ private:
+    legacy_sse(engine& e, http::exchange& ex);
+    ~legacy_sse();
+
+    void on_one_ended() noexcept override;
+    void on_session_end(const session* /*which*/) noexcept override {}
+    void on_drain() noexcept override;
+    void on_peer_eof() noexcept override;
+    void on_drained() noexcept override { engine_.writable(); }
+    void on_gone() noexcept override;
+    void stream_ended() noexcept;
+
+    http::exchange* exchange_;
+    std::string id_;
+};
+
+}  // namespace pillion::mcp

@@ -1,0 +1,194 @@
+#include "mcp/message_pipe.hpp"
+
+#include <charconv>
+#include <cstring>
+
+#include "base/assert.hpp"
+#include "base/limits.hpp"
+#include "http/exchange.hpp"
+#include "json/parser.hpp"
+#include "mcp/legacy_stream.hpp"
+#include "mcp/modern_checks.hpp"
+#include "rpc/errors.hpp"
+
+namespace pillion::mcp {
+
+namespace {
+
+class pipe_batch final : public batch {
+ public:
+    pipe_batch(engine& e, request& holder, message_pipe& pipe) : batch(e, holder), pipe_(pipe) {
+        pipe_.batch_began();
+    }
+
+ private:
+    ~pipe_batch() override = default;
+    bool emit(base::byte_buffer message) noexcept override {
+        return pipe_.send(std::move(message));
+    }
+    void done(base::byte_buffer all) noexcept override {
+        // Nothing to return: nothing is written (REVISIONS §1).
+        if (!all.empty()) {
+            pipe_.send(std::move(all));
+        }
+        message_pipe& pipe = pipe_;
+        delete this;
+        pipe.one_ended();
+    }
+
+    message_pipe& pipe_;
+};
+
+}  // namespace
+
+message_pipe::message_pipe(engine& e, std::string_view prefix, bool serves_modern)
+    : engine_(e), prefix_(prefix), serves_modern_(serves_modern) {
+    engine_.changes().add(*this);
+}
+
+message_pipe::~message_pipe() { unlink(); }
+
+void message_pipe::one_ended() noexcept {
+    PILLION_ASSERT(open_ > 0);
+    --open_;
+    on_one_ended();
+}
+
+bool message_pipe::notify(request& /*r*/, base::byte_buffer message) noexcept {
+    return send(std::move(message));
+}
+
+void message_pipe::reply(request& r, base::byte_buffer message,
+                         std::uint16_t /*http_status*/) noexcept {
+    if (r.mid == method_id::initialize && r.session != nullptr) {
+        session_ = r.session;
+    }
+    send(std::move(message));
+    one_ended();
+}
+
+void message_pipe::drop(request& /*r*/) noexcept { one_ended(); }
+
+void message_pipe::send_error(int code, std::string_view message, json::view id) {
+    base::byte_buffer out(engine_.loop().chunks(), http::exchange::head_gap);
+    // Revisions before 2025-11-25 want an id, if only null (AMBIGUITIES G10).
+    const bool null_id = session_ != nullptr && !error_id_optional(session_->negotiated());
+    if (!id.exists()) {
+        write_error_without_id(out, code, message, {}, null_id);
+    } else {
+        json::writer w(out);
+        w.fragment(R"({"jsonrpc":"2.0","id":)");
+        rpc::write_id(w, id);
+        w.fragment(R"(,"error":{"code":)");
+        w.integer(code);
+        w.key_raw(R"("message":)");
+        w.string(message);
+        w.fragment("}}");
+    }
+    send(std::move(out));
+}
+
+void message_pipe::take_message(std::string_view text) {
+    request& r = engine_.make();
+    // A request id of our own for the log (STANDARD row 107).
+    char id[40];
+    char* const number = id + prefix_.copy(id, sizeof id - 20);
+    const auto end = std::to_chars(number, id + sizeof id, ++messages_);
+    r.request_id = r.memory.dup({id, static_cast<std::size_t>(end.ptr - id)});
+    base::chunk* input = engine_.loop().chunks().take(text.size() + limits::padding);
+    std::memcpy(input->data(), text.data(), text.size());
+    input->end = static_cast<std::uint32_t>(text.size());
+    r.memory.adopt(input);
+    const json::parse_result parsed = json::parse(input->data(), text.size(), r.memory);
+    if (!parsed.ok) {
+        engine_.discard(r);
+        return send_error(rpc::parse_error, "Parse error");
+    }
+    if (parsed.root.is_array()) {
+        return take_batch(r, parsed.root);
+    }
+    take_request(r, rpc::classify(parsed.root), parsed.root);
+}
+
+void message_pipe::take_batch(request& r, json::view root) {
+    if (session_ == nullptr || !has_batches(session_->negotiated()) || root.size() == 0 ||
+        root.size() > limits::batch_messages_max) {
+        engine_.discard(r);
+        return send_error(rpc::invalid_request, "Batches are not part of this protocol revision");
+    }
+    auto* all = new pipe_batch(engine_, r, *this);
+    all->run(root, session_);
+}
+
+// Why a request may not run now; empty when it may.
+std::string_view message_pipe::objection(const request& r, const rpc::envelope& e,
+                                         bool modern_era) const {
+    if ((serves_modern_ && engine_.running(nullptr, r.id)) ||
+        (session_ != nullptr && engine_.running(session_.get(), r.id))) {
+        return "A request with this id is still running";
+    }
+    if (modern_era) {
+        return serves_modern_ ? std::string_view{}
+                              : "This transport ends with protocol revision 2025-11-25";
+    }
+    const bool handshake = e.method == "initialize";
+    if (handshake && session_ != nullptr) {
+        return "The session is initialized already";
+    }
+    if (!handshake && session_ == nullptr && e.method != "ping") {
+        return "Server not initialized";
+    }
+    return {};
+}
+
+void message_pipe::take_request(request& r, const rpc::envelope& e, json::view root) {
+    if (e.kind == rpc::message_kind::invalid) {
+        send_error(e.code, e.fault, e.id);
+        return engine_.discard(r);
+    }
+    if (e.kind == rpc::message_kind::notification) {
+        // On a pipe cancellation is the same notification in both eras.
+        if (e.method == "notifications/cancelled" && serves_modern_) {
+            take_notification(engine_, e.method, e.params, nullptr);
+        }
+        if (session_ != nullptr) {
+            take_notification(engine_, e.method, e.params, session_);
+        }
+        return engine_.discard(r);
+    }
+    if (e.kind == rpc::message_kind::response) {
+        engine_.take_response(session_, root);
+        return engine_.discard(r);
+    }
+    const bool modern_era = has_modern_meta(e.params);
+    ++open_;
+    r.id = e.id;
+    r.method = e.method;
+    r.params = e.params;
+    r.rev = modern_era ? modern : session_ != nullptr ? session_->negotiated() : latest_legacy;
+    fault why;
+    why.code = rpc::invalid_request;
+    why.message = objection(r, e, modern_era);
+    if (!modern_era && e.method != "initialize") {
+        r.session = session_;
+    }
+    r.channel = this;
+    if (!why.message.empty()) {
+        return engine_.refuse(r, why);
+    }
+    engine_.serve(r);
+}
+
+void message_pipe::on_change(const change_event& event) noexcept {
+    if (session_ == nullptr) {
+        return;
+    }
+    if (event.what == change::resource_updated && !session_->subscribed(event.uri)) {
+        return;
+    }
+    base::byte_buffer out(engine_.loop().chunks(), http::exchange::head_gap);
+    write_change(out, event);
+    send(std::move(out));
+}
+
+}  // namespace pillion::mcp
