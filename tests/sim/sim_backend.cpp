@@ -423,6 +423,7 @@ void sim_backend::hand_out(std::vector<io::completion>& out) {
     for (const io::completion& c : done_) {
         in_flight_ -= c.more ? 0 : 1;
         out.push_back(c);
+        ++handed_out_;
     }
     done_.clear();
 }

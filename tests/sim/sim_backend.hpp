@@ -123,6 +123,8 @@ class sim_backend final : public io::backend {
     std::size_t in_flight() const noexcept override { return in_flight_; }
     std::size_t buffers_lent() const noexcept override { return buffers_.size() - free_.size(); }
     std::uint64_t system_calls() const noexcept override { return turns_; }
+    // Completions handed out so far: when it stands still over turns, nothing moves.
+    std::uint64_t completions() const { return handed_out_; }
 
  private:
     friend class sim_peer;
@@ -185,6 +187,7 @@ class sim_backend final : public io::backend {
     std::vector<io::completion> done_;
     std::size_t in_flight_ = 0;
     std::uint64_t turns_ = 0;
+    std::uint64_t handed_out_ = 0;
     int accept_errno_ = 0;
     int accept_failures_ = 0;
     int connect_res_ = 0;

@@ -79,6 +79,8 @@ struct wire {
     // Delivers bytes; while reading is paused they wait.
     void deliver(std::string_view bytes);
     void eof();
+    // Delivers bytes of the caller's block (with room for the padding behind): no copy, no heap.
+    void lend_in_place(char* data, std::size_t bytes);
     void reset();
     // The peer reads up to `bytes` of what waits.
     void read_some(std::size_t bytes);
@@ -197,6 +199,9 @@ inline void wire::deliver(std::string_view bytes) {
     }
     stream->waiting_ += bytes;
     stream->deliver_waiting();
+}
+inline void wire::lend_in_place(char* data, std::size_t bytes) {
+    stream->reader_->on_data(data, bytes);
 }
 inline void wire::eof() {
     if (stream != nullptr && !closing) {
