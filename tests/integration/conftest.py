@@ -3,7 +3,7 @@
 import pytest
 
 from http_client import Connection
-from mcp_client import Client, Stdio
+from mcp_client import Client, LegacySse, Stdio
 from server_process import Server, fixture_bin, pillion_bin, uring_refusal
 from wire_schema import LEGACY
 
@@ -85,6 +85,20 @@ def make_client(server):
         client.close()
 
 
+@pytest.fixture
+def make_sse(server):
+    """Opens streams of the transport of 2024-11-05 on the shared server (or another)."""
+    made = []
+
+    def run(rev="A", of=None, **more):
+        made.append(LegacySse((of or server).address, rev, **more))
+        return made[-1]
+
+    yield run
+    for client in made:
+        client.close()
+
+
 @pytest.fixture(params="ABCDE")
 def rev(request):
     return request.param
@@ -118,8 +132,9 @@ def stdio(io):
     """Starts fixture servers behind pipes."""
     running = []
 
-    def run(*arguments, rev="D"):
-        running.append(Stdio(fixture_bin(), "--io", io, *arguments, rev=rev))
+    def run(*arguments, rev="D", capabilities=None):
+        running.append(Stdio(fixture_bin(), "--io", io, *arguments, rev=rev,
+                             capabilities=capabilities))
         return running[-1]
 
     yield run

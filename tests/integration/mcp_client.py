@@ -246,6 +246,10 @@ class Client:
             message["params"] = params
         return self.post(message, extra, connection)
 
+    def respond(self, identifier, connection=None, **outcome):
+        """Answers a request of the server's: `result` or `error`."""
+        return self.post({"jsonrpc": "2.0", "id": identifier, **outcome}, connection=connection)
+
     # ---- what most tests need ----
 
     def open(self):
@@ -315,50 +319,24 @@ class Client:
                                   self.headers(extra=(("Content-Type", None), *extra)))
 
 
-class Stdio:
-    """A server behind two pipes. Judges by the revision given with each request."""
+class Pipe:
+    """A channel of whole messages both ways. Judges by the revision given with each request."""
 
-    def __init__(self, program, *arguments, rev="D"):
-        self.process = subprocess.Popen([program, "stdio", *map(str, arguments)],
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE)
+    def __init__(self, rev, capabilities=None):
         self.rev = rev
+        self.capabilities = CAPABILITIES if capabilities is None else capabilities
         self.ids = itertools.count(1)
         self.asked = {}
-        self.lines = queue.Queue()
-        self.log = b""
-        self._readers = [threading.Thread(target=self._read, daemon=True),
-                         threading.Thread(target=self._read_log, daemon=True)]
-        for reader in self._readers:
-            reader.start()
 
-    def _read(self):
-        for line in self.process.stdout:
-            self.lines.put(line)
-        self.lines.put(None)
+    def note(self, message):
+        """Remembers what is asked for; members of a batch each."""
+        for member in message if isinstance(message, list) else [message]:
+            if "id" in member and "method" in member:
+                rev = "E" if META + "protocolVersion" in json.dumps(member) else self.rev
+                self.asked[member["id"]] = (member["method"], rev)
 
-    def _read_log(self):
-        for line in self.process.stderr:
-            self.log += line
-
-    def write(self, data):
-        self.process.stdin.write(data)
-        self.process.stdin.flush()
-
-    def send(self, message):
-        if "id" in message and "method" in message:
-            rev = "E" if META + "protocolVersion" in json.dumps(message) else self.rev
-            self.asked[message["id"]] = (message["method"], rev)
-        self.write(compact(message) + b"\n")
-
-    def recv(self, rev=None, timeout=REPLY_S):
-        """The next message, judged; None when the server has closed its output."""
-        line = self.lines.get(timeout=timeout)
-        if line is None:
-            return None
-        assert line.endswith(b"\n") and b"\r" not in line, f"not a line: {line[:200]!r}"
-        message = json.loads(line)
-        assert isinstance(message, dict) or rev == "B", f"a batch: {message}"
+    def judge(self, message, rev=None):
+        assert isinstance(message, dict) or (rev or self.rev) == "B", f"a batch: {message}"
         for member in message if isinstance(message, list) else [message]:
             identifier = member.get("id")
             known = self.asked.get(identifier) if isinstance(identifier, (int, str)) else None
@@ -397,6 +375,10 @@ class Stdio:
         self.send({"jsonrpc": "2.0", "method": method,
                    **({} if params is None else {"params": params})})
 
+    def respond(self, identifier, **outcome):
+        """Answers a request of the server's: `result` or `error`."""
+        self.send({"jsonrpc": "2.0", "id": identifier, **outcome})
+
     def open(self):
         self.initialize()
         self.notify("notifications/initialized")
@@ -404,8 +386,108 @@ class Stdio:
 
     def initialize(self):
         return self.request("initialize", {
-            "protocolVersion": VERSIONS[self.rev], "capabilities": CAPABILITIES,
+            "protocolVersion": VERSIONS[self.rev], "capabilities": self.capabilities,
             "clientInfo": CLIENT_INFO}, rev=self.rev)
+
+
+class LegacyEvents(EventStream):
+    """The event stream of 2024-11-05: the address for messages is an event of its own kind."""
+
+    def _parse(self, block):
+        rest = block.removeprefix(b"event: endpoint\n")
+        event = super()._parse(rest)
+        if rest != block:
+            event.type = "endpoint"
+        return event
+
+
+class LegacySse(Pipe):
+    """A client of the HTTP+SSE transport of 2024-11-05, for any revision with sessions."""
+
+    log = b""
+
+    def __init__(self, address, rev="A", capabilities=None, extra=()):
+        super().__init__(rev, capabilities)
+        self.address = address
+        self.connection = Connection(address)  # of the messages
+        self.stream = self.open_stream(address, extra)
+        first = self.stream.next_event()
+        assert first.type == "endpoint" and first.id is None, first.data
+        self.target = first.data
+
+    @staticmethod
+    def open_stream(address, extra=()):
+        connection = Connection(address)
+        connection.send_request("GET", "/sse", [("Accept", "text/event-stream"), *extra])
+        response = connection.read_head()
+        if response.status != 200:
+            connection.close()
+            raise HttpError(f"no stream: {response}")
+        return LegacyEvents(connection, response)
+
+    def post(self, body, connection=None, extra=(JSON_TYPE,)):
+        """Posts bytes to the stream's address; whatever the response."""
+        return (connection or self.connection).request("POST", self.target, extra, body)
+
+    def send(self, message, connection=None):
+        self.note(message)
+        response = self.post(compact(message), connection)
+        assert response.status == 202, response
+
+    def recv(self, rev=None):
+        """The next message, judged; None when the server has ended the stream."""
+        event = self.stream.next_event()
+        if event is None:
+            return None
+        # "message" is what an event without a name is called.
+        if event.type not in (None, "message") or event.id is not None or not event.data:
+            raise WireError(f"not a message event: {event.type} {event.id} {event.data!r}")
+        return self.judge(json.loads(event.data), rev)
+
+    def close(self):
+        self.stream.close()
+        self.connection.close()
+
+
+class Stdio(Pipe):
+    """A server behind two pipes."""
+
+    def __init__(self, program, *arguments, rev="D", capabilities=None):
+        super().__init__(rev, capabilities)
+        self.process = subprocess.Popen([program, "stdio", *map(str, arguments)],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE)
+        self.lines = queue.Queue()
+        self.log = b""
+        self._readers = [threading.Thread(target=self._read, daemon=True),
+                         threading.Thread(target=self._read_log, daemon=True)]
+        for reader in self._readers:
+            reader.start()
+
+    def _read(self):
+        for line in self.process.stdout:
+            self.lines.put(line)
+        self.lines.put(None)
+
+    def _read_log(self):
+        for line in self.process.stderr:
+            self.log += line
+
+    def write(self, data):
+        self.process.stdin.write(data)
+        self.process.stdin.flush()
+
+    def send(self, message):
+        self.note(message)
+        self.write(compact(message) + b"\n")
+
+    def recv(self, rev=None, timeout=REPLY_S):
+        """The next message, judged; None when the server has closed its output."""
+        line = self.lines.get(timeout=timeout)
+        if line is None:
+            return None
+        assert line.endswith(b"\n") and b"\r" not in line, f"not a line: {line[:200]!r}"
+        return self.judge(json.loads(line), rev)
 
     def close(self, timeout=REPLY_S):
         """Closes the input; the server must end by itself. Returns what it still wrote."""
