@@ -125,6 +125,10 @@ class context {
     // dropped; `total` not above zero means unknown. Waits when the client reads too slowly.
     // Returns false when the request was stopped.
     task<bool> progress(double done, double total = 0, std::string_view message = {});
+    // Ends the connection of a long call before its answer: the client is asked to come back after
+    // `retry` for what it missed, and nothing is lost meanwhile. Only clients of 2025-11-25 over
+    // HTTP can; returns whether it was done (otherwise nothing happens).
+    bool release_connection(std::chrono::milliseconds retry);
     // Sends a log message to the client if it listens at this level. `text` is plain text.
     task<bool> log(log_level level, std::string_view text, std::string_view logger = {});
     // The same with data given as JSON text.

@@ -255,6 +255,11 @@ task<bool> context::progress(double done, double total, std::string_view message
     co_return !stopped();
 }
 
+bool context::release_connection(std::chrono::milliseconds retry) {
+    return state_->channel != nullptr && !stopped() &&
+           state_->channel->release(*state_, retry.count());
+}
+
 namespace {
 
 bool wants_log(const detail::request_state& r, log_level level) noexcept {

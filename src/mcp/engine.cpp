@@ -436,6 +436,7 @@ void engine::session_ended(const session* which) noexcept {
 
 void engine::expire_sessions() noexcept {
     const std::int64_t before = now_ms() - shared_.options().session_idle_ms;
+    shared_.sessions().trim_events(shard_, now_ms());
     for (const session_ref& s : shared_.sessions().expire(shard_, before)) {
         log::info("mcp.session_expired", {log::kv("revision", name_of(s->negotiated()))});
         shared_.broadcast([s](engine& e) { e.session_ended(s.get()); });

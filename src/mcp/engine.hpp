@@ -28,6 +28,8 @@
 namespace pillion::mcp {
 
 class legacy_sse;
+class stream_follower;
+struct follower_tag;
 
 class engine {
  public:
@@ -98,6 +100,13 @@ class engine {
     // Hands a message to the stream of that id; dropped when it has closed meanwhile.
     void sse_message(std::string_view id, std::string_view message);
 
+    // ---- streams that clients came back to (stream_follower.hpp) ----
+
+    void add_follower(stream_follower& f) noexcept;
+    // Tells the followers on `shard` that a stream of `s` has grown or ended.
+    void wake_follower(std::size_t shard, const session_ref& s, std::uint32_t number) noexcept;
+    void wake_followers_here(const session* s, std::uint32_t number) noexcept;
+
     // ---- draining ----
 
     // Ends listen streams, lets the rest finish. stop_all() asks the rest to stop as well.
@@ -155,6 +164,7 @@ class engine {
     std::size_t spares_ = 0;
     std::size_t live_ = 0;
     std::unordered_map<std::string, legacy_sse*, base::bytes_hash, std::equal_to<>> sse_;
+    base::intrusive_list<stream_follower, follower_tag> followers_;
     base::intrusive_list<client_call> calls_;  // questions without an answer
     io::timer sweep_;
 };

@@ -1,6 +1,7 @@
 #include "mcp/http_client.hpp"
 
 #include "base/assert.hpp"
+#include "mcp/call_stream.hpp"
 
 namespace pillion::mcp {
 
@@ -33,7 +34,12 @@ http::exchange& http_client::detach() noexcept {
     return ex;
 }
 
-bool http_client::notify(request& /*r*/, base::byte_buffer message) noexcept {
+bool http_client::notify(request& r, base::byte_buffer message) noexcept {
+    if (r.session != nullptr) {
+        // In a session the stream outlives this connection: it gets an object of its own.
+        http::exchange& ex = detach();
+        return call_stream::open(engine_, ex, r, origin).notify(r, std::move(message));
+    }
     if (!exchange_->streaming()) {
         http::extra_header extra[cors_headers::room];
         exchange_->begin_sse(extra, cors_headers(origin).put(extra));
@@ -58,6 +64,14 @@ void http_client::reply(request& r, base::byte_buffer message, std::uint16_t htt
         extra[count++] = {"Retry-After", http_status == 429 ? "60" : "30"};
     }
     ex.respond(http_status, "application/json", std::move(message), extra, count);
+}
+
+bool http_client::release(request& r, std::int64_t retry_ms) noexcept {
+    if (r.session == nullptr || !can_poll(r.rev)) {
+        return false;
+    }
+    http::exchange& ex = detach();
+    return call_stream::open(engine_, ex, r, origin).release(r, retry_ms);
 }
 
 void http_client::drop(request& /*r*/) noexcept {

@@ -9,6 +9,7 @@
 #include "mcp/legacy_sse.hpp"
 #include "mcp/legacy_stream.hpp"
 #include "mcp/modern_checks.hpp"
+#include "mcp/stream_follower.hpp"
 #include "rpc/errors.hpp"
 
 namespace pillion::mcp {
@@ -426,9 +427,26 @@ void http_transport::handle_sse_message(http::exchange& ex) {
 void http_transport::handle_get(http::exchange& ex) {
     http_client& c = client_of(ex);
     session_ref s;
-    if (find_session(ex, c, s)) {
-        legacy_stream::open(engine_, ex, std::move(s), c.origin);
+    if (!find_session(ex, c, s)) {
+        return;
     }
+    if (!ex.head().has(header_id::last_event_id)) {
+        return legacy_stream::open(engine_, ex, std::move(s), c.origin);
+    }
+    const auto from = event_id::parse(ex.head().get(header_id::last_event_id));
+    event_log::replay missed;
+    const auto outcome =
+        from ? s->events().read(*from, missed) : event_log::outcome::unknown;
+    if (outcome != event_log::outcome::found) {
+        // An honest error rather than a stream with a hole in it.
+        return fail(ex, 400, rpc::invalid_request,
+                    outcome == event_log::outcome::gap ? "Events behind Last-Event-ID were dropped"
+                                                       : "Unknown Last-Event-ID");
+    }
+    if (missed.standalone) {
+        return legacy_stream::open(engine_, ex, std::move(s), c.origin, &*from);
+    }
+    stream_follower::open(engine_, ex, std::move(s), *from, c.origin);
 }
 
 void http_transport::handle_delete(http::exchange& ex) {

@@ -29,6 +29,8 @@ class change_listener : public base::list_hook<> {
     virtual void on_change(const change_event& event) noexcept = 0;
     // A legacy session has ended: its streams close.
     virtual void on_session_end(const session* which) noexcept = 0;
+    // A legacy session has a new GET stream: one that only collects is not needed any more.
+    virtual void on_stream_replaced(const session* /*of*/) noexcept {}
     // The shard drains: streams end properly.
     virtual void on_drain() noexcept = 0;
 
@@ -46,6 +48,9 @@ class hub {
     }
     void session_ended(const session* which) noexcept {
         tell([&](change_listener& l) { l.on_session_end(which); });
+    }
+    void stream_replaced(const session* of) noexcept {
+        tell([&](change_listener& l) { l.on_stream_replaced(of); });
     }
     void drain() noexcept {
         tell([](change_listener& l) { l.on_drain(); });

@@ -17,31 +17,72 @@ void write_change(base::byte_buffer& out, const change_event& event) {
     w.fragment("}");
 }
 
-legacy_stream::legacy_stream(engine& e, http::exchange& ex, session_ref s)
-    : engine_(e), exchange_(ex), session_(std::move(s)), number_(session_->open_stream()) {
+legacy_stream::legacy_stream(engine& e, http::exchange& ex, session_ref s, const event_id* resume)
+    : engine_(e),
+      exchange_(&ex),
+      session_(std::move(s)),
+      number_(session_->open_stream()),
+      log_(resume != nullptr ? resume->stream : session_->events().open(true, e.now_ms())) {
     session_->hold();
     engine_.changes().add(*this);
-    exchange_.listen(this);
+    ex.listen(this);
 }
 
 legacy_stream::~legacy_stream() {
     session_->close_stream(number_);
-    session_->release(engine_.now_ms());
+    if (exchange_ != nullptr) {
+        session_->release(engine_.now_ms());
+    }
     unlink();
 }
 
-void legacy_stream::open(engine& e, http::exchange& ex, session_ref s, std::string_view origin) {
+void legacy_stream::open(engine& e, http::exchange& ex, session_ref s, std::string_view origin,
+                         const event_id* resume) {
     http::extra_header extra[cors_headers::room];
     ex.begin_sse(extra, cors_headers(origin).put(extra));
     if (e.draining()) {
         return ex.end_sse();
     }
-    new legacy_stream(e, ex, std::move(s));
+    if (s->take_collecting()) {
+        e.shared().broadcast([s](engine& on) { on.changes().stream_replaced(s.get()); });
+    }
+    auto* stream = new legacy_stream(e, ex, std::move(s), resume);
+    if (resume != nullptr) {
+        stream->replay(*resume);
+    } else {
+        stream->prime();
+    }
+}
+
+// An id to come back with, before anything has happened (REVISIONS §5.5).
+void legacy_stream::prime() noexcept {
+    if (can_poll(session_->negotiated())) {
+        char id[event_id::room];
+        const event_id beginning{log_, 0};
+        exchange_->send_event(
+            base::byte_buffer(engine_.loop().chunks(), http::exchange::head_gap),
+            {id, beginning.write(id)});
+    }
+}
+
+void legacy_stream::replay(event_id after) noexcept {
+    event_log::replay missed;
+    session_->events().read(after, missed);
+    for (const kept_event& event : missed.events) {
+        base::byte_buffer out(engine_.loop().chunks(), http::exchange::head_gap);
+        out.append(event.text);
+        const event_id at{log_, event.sequence};
+        char id[event_id::room];
+        exchange_->send_event(std::move(out), {id, at.write(id)});
+    }
 }
 
 void legacy_stream::on_change(const change_event& event) noexcept {
     // One message goes to one stream: the newest of the session (REVISIONS §5.5).
     if (!session_->is_newest_stream(number_) || !session_->alive()) {
+        if (exchange_ == nullptr) {
+            delete this;
+        }
         return;
     }
     if (event.what == change::resource_updated && !session_->subscribed(event.uri)) {
@@ -49,7 +90,11 @@ void legacy_stream::on_change(const change_event& event) noexcept {
     }
     base::byte_buffer out(engine_.loop().chunks(), http::exchange::head_gap);
     write_change(out, event);
-    exchange_.send_event(std::move(out));
+    const event_id at{log_, session_->events().append(log_, out.view(), engine_.now_ms())};
+    if (exchange_ != nullptr) {
+        char id[event_id::room];
+        exchange_->send_event(std::move(out), {id, at.write(id)});
+    }
 }
 
 void legacy_stream::on_session_end(const session* which) noexcept {
@@ -58,9 +103,35 @@ void legacy_stream::on_session_end(const session* which) noexcept {
     }
 }
 
+void legacy_stream::on_peer_eof() noexcept {
+    http::exchange& ex = *exchange_;
+    ex.listen(nullptr);
+    ex.end_sse();
+    on_gone();
+}
+
+void legacy_stream::on_gone() noexcept {
+    exchange_ = nullptr;
+    // From here on the client's absence counts as idle time: the session may expire.
+    session_->release(engine_.now_ms());
+    if (!session_->detach_stream(number_) || !session_->alive() || engine_.draining()) {
+        delete this;
+    }
+}
+
+void legacy_stream::on_stream_replaced(const session* of) noexcept {
+    if (of == session_.get() && exchange_ == nullptr) {
+        delete this;
+    }
+}
+
 void legacy_stream::end() noexcept {
-    exchange_.listen(nullptr);
-    exchange_.end_sse();
+    if (exchange_ != nullptr) {
+        exchange_->listen(nullptr);
+        exchange_->end_sse();
+        exchange_ = nullptr;
+        session_->release(engine_.now_ms());
+    }
     delete this;
 }
 

@@ -1,7 +1,8 @@
 // legacy_stream: the GET stream of a session up to 2025-11-25, on which the server tells what no
 // request asked for: changed lists and updated resources. Never responses (REVISIONS §5.5).
 //
-// Heap-allocated by its opener, deletes itself when the stream ends. Thread: its shard.
+// Heap-allocated by its opener. When the connection breaks it stays and keeps collecting events
+// for the client's return, until a newer stream replaces it or the session ends. Thread: its shard.
 #pragma once
 
 #include "http/exchange.hpp"
@@ -12,25 +13,31 @@ namespace pillion::mcp {
 
 class legacy_stream final : private change_listener, private http::exchange_listener {
  public:
-    // Starts the event stream on `ex` and takes it over.
-    static void open(engine& e, http::exchange& ex, session_ref s, std::string_view origin);
+    // Starts the event stream on `ex` and takes it over. With `resume` it continues an earlier
+    // stream of the session: what came behind that event is sent first.
+    static void open(engine& e, http::exchange& ex, session_ref s, std::string_view origin,
+                     const event_id* resume = nullptr);
 
  private:
-    legacy_stream(engine& e, http::exchange& ex, session_ref s);
+    legacy_stream(engine& e, http::exchange& ex, session_ref s, const event_id* resume);
     ~legacy_stream();
 
     void on_change(const change_event& event) noexcept override;
     void on_session_end(const session* which) noexcept override;
+    void on_stream_replaced(const session* of) noexcept override;
     void on_drain() noexcept override { end(); }
-    void on_peer_eof() noexcept override { end(); }
+    void on_peer_eof() noexcept override;
     void on_drained() noexcept override {}
-    void on_gone() noexcept override { delete this; }
+    void on_gone() noexcept override;
+    void prime() noexcept;
+    void replay(event_id after) noexcept;
     void end() noexcept;
 
     engine& engine_;
-    http::exchange& exchange_;
+    http::exchange* exchange_;  // null: the client is away, events are kept for it
     session_ref session_;
-    std::uint64_t number_;
+    std::uint64_t number_;      // among the session's GET streams
+    std::uint32_t log_;         // in its event log
 };
 
 // A change as the notification that earlier revisions know.

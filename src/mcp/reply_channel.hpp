@@ -28,6 +28,13 @@ class reply_channel {
                        std::uint16_t http_status) noexcept = 0;
     // The client cancelled it: no reply will come. Detaches.
     virtual void drop(request& r) noexcept = 0;
+    // Lets the client go before the answer: it is asked to come back for the rest after
+    // `retry_ms`. False where the revision or the transport cannot.
+    virtual bool release(request& r, std::int64_t retry_ms) noexcept {
+        static_cast<void>(r);
+        static_cast<void>(retry_ms);
+        return false;
+    }
     // True for stdio, where nothing but messages tells the client that a stream has ended.
     virtual bool is_pipe() const noexcept { return false; }
 

@@ -49,6 +49,8 @@ constexpr bool has_icons(revision r) noexcept { return r >= revision::r2025_11_2
 constexpr bool bad_arguments_are_results(revision r) noexcept { return r >= revision::r2025_11_25; }
 // An output schema whose root is no object exists only from 2026-07-28 on (AMBIGUITIES G24).
 constexpr bool has_any_output_schema(revision r) noexcept { return is_modern(r); }
+// Priming events, and streams that the server closes before the answer (REVISIONS §5.5).
+constexpr bool can_poll(revision r) noexcept { return r == revision::r2025_11_25; }
 // Errors without a readable id: older revisions' schemas want one (AMBIGUITIES G10).
 constexpr bool error_id_optional(revision r) noexcept { return r >= revision::r2025_11_25; }
 

@@ -36,6 +36,19 @@ std::uint64_t session::open_stream() {
     return last_stream_;
 }
 
+bool session::detach_stream(std::uint64_t number) {
+    const std::lock_guard lock(mutex_);
+    std::erase(streams_, number);
+    if (streams_.empty() && newest_stream_.load(std::memory_order_relaxed) == number) {
+        collecting_.store(true, std::memory_order_release);
+        return true;
+    }
+    if (!streams_.empty()) {
+        newest_stream_.store(streams_.back(), std::memory_order_release);
+    }
+    return false;
+}
+
 void session::close_stream(std::uint64_t number) {
     const std::lock_guard lock(mutex_);
     std::erase(streams_, number);
@@ -135,6 +148,14 @@ bool session_table::remove(std::string_view id) {
     in->records.erase(at);
     count_.fetch_sub(1, std::memory_order_relaxed);
     return was_alive;
+}
+
+void session_table::trim_events(std::size_t owner, std::int64_t now_ms) {
+    stripe& in = *stripes_[owner];
+    const std::lock_guard lock(in.mutex);
+    for (const auto& [id, record] : in.records) {
+        record->events().trim(now_ms);
+    }
 }
 
 std::vector<session_ref> session_table::expire(std::size_t owner, std::int64_t before_ms) {

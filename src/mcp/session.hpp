@@ -26,6 +26,7 @@
 #include <pillion/context.hpp>
 
 #include "base/hash.hpp"
+#include "mcp/event_log.hpp"
 #include "mcp/revision.hpp"
 
 namespace pillion::mcp {
@@ -71,9 +72,19 @@ class session {
         threshold_.store(lowest, std::memory_order_relaxed);
     }
 
+    // What its event streams said, for clients that come back.
+    event_log& events() noexcept { return events_; }
+
     // The GET stream that server messages go to: the newest open one (AMBIGUITIES G14).
     std::uint64_t open_stream();
     void close_stream(std::uint64_t number);
+    // The connection of a stream broke. True: no other is open, so it stays the newest and collects
+    // events for the client's return. False: it is closed.
+    bool detach_stream(std::uint64_t number);
+    // True once after a stream began to collect; asked by the next one, which replaces it.
+    bool take_collecting() noexcept {
+        return collecting_.exchange(false, std::memory_order_acq_rel);
+    }
     bool is_newest_stream(std::uint64_t number) const noexcept {
         return newest_stream_.load(std::memory_order_acquire) == number;
     }
@@ -95,6 +106,8 @@ class session {
     std::atomic<std::int32_t> holds_{0};
     std::atomic<log_level> threshold_{log_level::info};
     std::atomic<std::uint64_t> newest_stream_{0};
+    std::atomic<bool> collecting_{false};
+    event_log events_;
     mutable std::mutex mutex_;  // guards what follows
     std::unordered_set<std::string> uris_;
     std::vector<std::uint64_t> streams_;  // the open ones, oldest first
@@ -120,6 +133,8 @@ class session_table {
     session_ref find(std::string_view id) const;
     // Ends and removes it; false when there was no live one of that id.
     bool remove(std::string_view id);
+    // Drops old events of the sessions of `owner`.
+    void trim_events(std::size_t owner, std::int64_t now_ms);
     // Ends the sessions of `owner` that have been idle since before `before_ms`; returns them.
     std::vector<session_ref> expire(std::size_t owner, std::int64_t before_ms);
 

@@ -1,0 +1,90 @@
+// event_log: the events of a session's streams, kept for a while so that a client that lost its
+// connection can ask for what it missed (Last-Event-ID, REVISIONS §5.5; revisions up to 2025-11-25).
+//
+// An event id is "<stream>-<sequence>": unique in the session, and it names the one stream to
+// replay. What is kept is bounded in bytes, events and age; what was dropped is reported as a gap,
+// never skipped silently. Thread-safety: any thread (one lock; only event streams come here).
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pillion::mcp {
+
+struct event_id {
+    std::uint32_t stream = 0;
+    std::uint64_t sequence = 0;
+
+    // "7-3". The text form is short enough for `room` bytes; returns its length.
+    static constexpr std::size_t room = 32;
+    std::size_t write(char* to) const noexcept;
+    // nullopt for anything write() did not make.
+    static std::optional<event_id> parse(std::string_view text) noexcept;
+};
+
+struct kept_event {
+    std::uint64_t sequence;
+    std::string text;
+};
+
+class event_log {
+ public:
+    static constexpr std::size_t bytes_max = 2 * 1024 * 1024;
+    static constexpr std::size_t events_max = 1000;
+    static constexpr std::size_t streams_max = 256;
+    static constexpr std::int64_t age_max_ms = 5 * 60 * 1000;
+
+    // A new stream; `standalone` when a GET opened it. Sequence 0 is its beginning.
+    std::uint32_t open(bool standalone, std::int64_t now_ms);
+    // Keeps an event; returns its sequence (1, 2, …).
+    std::uint64_t append(std::uint32_t stream, std::string_view text, std::int64_t now_ms);
+    // No more events will come.
+    void finish(std::uint32_t stream);
+
+    enum class outcome : std::uint8_t { found, unknown, gap };
+    struct replay {
+        std::vector<kept_event> events;
+        bool finished = false;
+        bool standalone = false;
+    };
+    // The events of a stream behind `after`. A gap: some of them are no longer kept.
+    outcome read(event_id after, replay& out) const;
+
+    // Somebody on `shard` continues the stream: from now on events are delivered by him alone. The
+    // token tells the newest follower from earlier ones.
+    std::uint64_t follow(std::uint32_t stream, std::size_t shard);
+    bool is_follower(std::uint32_t stream, std::uint64_t token) const;
+    // The shard to wake after an append; nothing while the first connection has the stream.
+    std::optional<std::size_t> follower(std::uint32_t stream) const;
+
+    // Drops what is too old.
+    void trim(std::int64_t now_ms);
+
+ private:
+    struct entry {
+        std::deque<kept_event> events;
+        std::uint64_t next = 1;
+        std::uint64_t dropped = 0;  // the last sequence that is no longer kept
+        std::int64_t touched_ms = 0;
+        bool standalone = false;
+        bool finished = false;
+        std::uint64_t follower_token = 0;
+        std::size_t follower_shard = 0;
+    };
+    void drop_oldest();
+
+    mutable std::mutex mutex_;
+    std::map<std::uint32_t, entry> streams_;
+    std::uint32_t next_stream_ = 1;
+    std::uint64_t next_token_ = 1;
+    std::size_t bytes_ = 0;
+    std::size_t events_ = 0;
+};
+
+}  // namespace pillion::mcp
