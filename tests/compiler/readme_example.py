@@ -53,6 +53,21 @@ def compile_example(section, words, folder):
     return program
 
 
+def compile_snippets(text, words, folder):
+    """Every other ```cpp block compiles as it stands behind the include. Returns how many."""
+    blocks = re.findall(r"^```cpp\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    snippets = [block for block in blocks if "#include" not in block]
+    source = folder / "snippet.cpp"
+    for snippet in snippets:
+        source.write_text("#include <pillion/server.hpp>\nusing namespace pillion;\n" + snippet,
+                          encoding="utf-8")
+        done = subprocess.run([*words[3:], "-std=c++20", f"-I{words[0]}/include", "-Wall", "-Wextra",
+                               "-Werror", "-fsyntax-only", source], capture_output=True, text=True)
+        if done.returncode != 0:
+            raise broken(f"README.md: a block does not compile:\n{snippet}\n{done.stderr}")
+    return len(snippets)
+
+
 class client:
     """The other end of the pipes of a server in stdio mode."""
 
@@ -122,10 +137,12 @@ def main():
         section = first(rf"^{HEADING}\n(.*?)(?=^## |\Z)", text, "there is nothing")
         with tempfile.TemporaryDirectory() as folder:
             talk(compile_example(section, sys.argv[1:], pathlib.Path(folder)))
+            snippets = compile_snippets(text, sys.argv[1:], pathlib.Path(folder))
     except broken as reason:
         print(reason)
         return 1
-    print("the example of README.md: compiled, 4 answers as expected")
+    print(f"README.md: the example compiled and gave 4 answers as expected; {snippets} further "
+          "blocks compile")
     return 0
 
 
