@@ -17,6 +17,8 @@ constexpr std::size_t resource_batch = 64;
 constexpr std::size_t list_entries = 200;
 // Bytes in one answer of read_file unless asked for otherwise.
 constexpr std::int64_t read_bytes_default = 64 * 1024;
+// Values in one answer to completion/complete.
+constexpr std::size_t completions_max = 100;
 // Bytes of the longest UTF-8 sequence.
 constexpr std::size_t character_bytes_max = 4;
 
@@ -311,7 +313,28 @@ task<tool_result> file_server::read_file(context& ctx, json::view arguments) con
     co_return portion_result(ctx, path, cut(*got, from, size), from);
 }
 
-result<void> add_file_server(server& to, const std::string& root, files::options how) {
+task<completion_result> file_server::complete(context& ctx, std::string_view typed) const {
+    auto work = [this, typed] { return tree_.complete(typed, completions_max + 1); };
+    const result<std::vector<std::string>> got = co_await ctx.blocking(work);
+    completion_result answer = ctx.completion();
+    const std::size_t found = got ? got->size() : 0;
+    for (std::size_t i = 0; i < std::min(found, completions_max); ++i) {
+        answer.add((*got)[i]);
+    }
+    const bool more = found > completions_max;
+    answer.total(more ? -1 : static_cast<std::int64_t>(found), more);
+    co_return answer;
+}
+
+std::unique_ptr<files::watch> file_server::tell_changes(server& to) const {
+    files::watch_sink sink;
+    sink.updated = [&to](std::string_view path) { to.resource_updated(uri_of(path)); };
+    sink.listed = [&to] { to.resources_changed(); };
+    return std::make_unique<files::watch>(tree_, std::move(sink));
+}
+
+result<std::shared_ptr<file_server>> add_file_server(server& to, const std::string& root,
+                                                     files::options how) {
     result<files::tree> opened = files::tree::open(root.empty() ? "." : root, how);
     if (!opened) {
         switch (opened.error().kind) {
@@ -328,7 +351,7 @@ result<void> add_file_server(server& to, const std::string& root, files::options
     if (root.empty()) {
         const result<void> modest = opened->check_default_root();
         if (!modest) {
-            return modest;
+            return modest.error();
         }
     }
     const auto served = std::make_shared<file_server>(std::move(*opened));
@@ -337,6 +360,8 @@ result<void> add_file_server(server& to, const std::string& root, files::options
         .name("file")
         .title("File")
         .about("A file of the served directory by its path, up to 1 MiB.")
+        .complete("path", [served](context& ctx, std::string_view typed,
+                                   json::view /*known*/) { return served->complete(ctx, typed); })
         .served_by_provider();
     to.tool("list_files")
         .title("List files")
@@ -375,7 +400,7 @@ result<void> add_file_server(server& to, const std::string& root, files::options
         .run([served](context& ctx, json::view arguments) {
             return served->search_files(ctx, arguments);
         });
-    return ok();
+    return served;
 }
 
 }  // namespace pillion::app

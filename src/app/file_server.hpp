@@ -11,6 +11,7 @@
 #include <pillion/server.hpp>
 
 #include "files/tree.hpp"
+#include "files/watch.hpp"
 
 namespace pillion::app {
 
@@ -27,6 +28,13 @@ class file_server final : public resource_provider {
     task<tool_result> read_file(context& ctx, json::view arguments) const;
     task<tool_result> search_files(context& ctx, json::view arguments) const;
 
+    // Completion of the template's variable.
+    task<completion_result> complete(context& ctx, std::string_view typed) const;
+
+    // Tells clients of `to` what changes, until the returned watch is destroyed, which must be
+    // before the server and this are.
+    std::unique_ptr<files::watch> tell_changes(server& to) const;
+
  private:
     files::tree tree_;
 };
@@ -37,6 +45,7 @@ schema search_output();
 
 // Registers a file server for the directory `root`; an empty name means the current directory,
 // which is refused when it is "/" or the home directory. Errors name the option that is at fault.
-result<void> add_file_server(server& to, const std::string& root, files::options how);
+result<std::shared_ptr<file_server>> add_file_server(server& to, const std::string& root,
+                                                     files::options how);
 
 }  // namespace pillion::app

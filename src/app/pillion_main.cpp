@@ -33,11 +33,20 @@ int main(int argc, char** argv) {
     s.page_size(1000);
     app::add_builtins(s);
     app::add_meta_resources(s);
+    // Both end before the server does, the watch first.
+    std::shared_ptr<app::file_server> served;
+    std::unique_ptr<files::watch> watching;
     s.on_start([&](server& starting) {
         files::options how;
         how.hidden = hidden;
         how.ignore = !no_ignore;
-        return app::add_file_server(starting, root, how);
+        result<std::shared_ptr<app::file_server>> added = app::add_file_server(starting, root, how);
+        if (!added) {
+            return result<void>(added.error());
+        }
+        served = std::move(*added);
+        watching = served->tell_changes(starting);
+        return ok();
     });
     return s.main(argc, argv);
 }

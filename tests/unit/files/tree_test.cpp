@@ -323,5 +323,32 @@ TEST(tree, a_swap_with_a_fifo_never_blocks) {
     swapper.join();
 }
 
+std::vector<std::string> completed(const tree& served, std::string_view typed,
+                                   std::size_t entries_max = 100) {
+    const auto got = served.complete(typed, entries_max);
+    return got ? *got : std::vector<std::string>{got.error().detail};
+}
+
+TEST(tree, completes_paths_a_level_at_a_time) {
+    const temporary_tree tmp;
+    for (const char* path : {"a", "ab", "a-c", "d/e/f", "d.txt", ".dot/x", "out/x"}) {
+        tmp.file(path);
+    }
+    tmp.file(".gitignore", "out/\n");
+    tmp.link("to", "d");
+    const tree served = tmp.open();
+    using names = std::vector<std::string>;
+    EXPECT_EQ(completed(served, ""), (names{"a", "a-c", "ab", "d/", "d.txt", "to/"}));
+    EXPECT_EQ(completed(served, "a"), (names{"a", "a-c", "ab"}));
+    EXPECT_EQ(completed(served, "d"), (names{"d/", "d.txt"}));
+    EXPECT_EQ(completed(served, "d/"), names{"d/e/"});
+    EXPECT_EQ(completed(served, "d/e/f"), names{"d/e/f"});
+    EXPECT_EQ(completed(served, "a", 2), (names{"a", "a-c"}));
+    for (const std::string_view none :
+         {"x", "x/", "a/", "o", ".", "..", "../", "/", "/a", "d//", "out", ".dot/"}) {
+        EXPECT_EQ(completed(served, none), names{}) << none;
+    }
+}
+
 }  // namespace
 }  // namespace pillion::files

@@ -1,0 +1,281 @@
+// watch: every kind of change is told, once, also when the kernel's queue or its watches run out.
+#include "files/watch.hpp"
+
+#include <unistd.h>
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
+#include <gtest/gtest.h>
+
+#include "base/log.hpp"
+#include "temporary_tree.hpp"
+
+namespace pillion::files {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Collects what is told. With the gate shut, the watching thread waits in updated().
+class listener {
+ public:
+    watch_sink sink() {
+        watch_sink out;
+        out.updated = [this](std::string_view path) {
+            std::unique_lock lock(mutex_);
+            updates_.emplace_back(path);
+            changed_.notify_all();
+            changed_.wait(lock, [this] { return !shut_; });
+        };
+        out.listed = [this] {
+            const std::lock_guard lock(mutex_);
+            ++lists_;
+            changed_.notify_all();
+        };
+        return out;
+    }
+    bool wait_for(std::string_view path) {
+        return wait([&] { return count(path) > 0; });
+    }
+    bool wait_for_list() {
+        return wait([&] { return lists_ > 0; });
+    }
+    long told(std::string_view path) {
+        const std::lock_guard lock(mutex_);
+        return count(path);
+    }
+    int lists() {
+        const std::lock_guard lock(mutex_);
+        return lists_;
+    }
+    void clear() {
+        const std::lock_guard lock(mutex_);
+        updates_.clear();
+        lists_ = 0;
+    }
+    void shut(bool yes) {
+        const std::lock_guard lock(mutex_);
+        shut_ = yes;
+        changed_.notify_all();
+    }
+
+ private:
+    long count(std::string_view path) const {
+        return std::count(updates_.begin(), updates_.end(), path);
+    }
+    template <class Condition>
+    bool wait(Condition met) {
+        std::unique_lock lock(mutex_);
+        return changed_.wait_for(lock, 20s, met);
+    }
+
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::vector<std::string> updates_;
+    int lists_ = 0;
+    bool shut_ = false;
+};
+
+void settle(const watch& one) {
+    for (int i = 0; i < 20'000 && !one.settled(); ++i) {
+        ::usleep(1000);
+    }
+    ASSERT_TRUE(one.settled());
+}
+
+TEST(watch, a_change_is_told_and_so_are_new_and_removed_files) {
+    const temporary_tree tmp;
+    tmp.file("a");
+    tmp.file("d/e/b");
+    const tree served = tmp.open();
+    listener heard;
+    const watch one(served, heard.sink());
+    settle(one);
+    tmp.file("d/e/b", "new");
+    ASSERT_TRUE(heard.wait_for("d/e/b"));
+    EXPECT_EQ(heard.lists(), 0);
+    tmp.file("d/new");
+    ASSERT_TRUE(heard.wait_for("d/new"));
+    ASSERT_TRUE(heard.wait_for_list());
+    heard.clear();
+    std::filesystem::remove(tmp.at("a"));
+    ASSERT_TRUE(heard.wait_for("a"));
+    ASSERT_TRUE(heard.wait_for_list());
+    EXPECT_EQ(heard.told("d/e/b"), 0);
+}
+
+TEST(watch, many_writes_are_told_once_when_it_is_quiet) {
+    const temporary_tree tmp;
+    tmp.file("a");
+    const tree served = tmp.open();
+    listener heard;
+    watch_limits limits;
+    limits.settle_ms = 300;
+    limits.settle_max_ms = 60'000;
+    const watch one(served, heard.sink(), limits);
+    settle(one);
+    for (int i = 0; i < 100; ++i) {
+        tmp.file("a", std::to_string(i));
+    }
+    ASSERT_TRUE(heard.wait_for("a"));
+    tmp.file("end");
+    ASSERT_TRUE(heard.wait_for("end"));
+    EXPECT_EQ(heard.told("a"), 1);
+}
+
+TEST(watch, a_file_that_never_rests_is_told_all_the_same) {
+    const temporary_tree tmp;
+    tmp.file("a");
+    const tree served = tmp.open();
+    listener heard;
+    watch_limits limits;
+    limits.settle_ms = 60'000;
+    limits.settle_max_ms = 50;
+    const watch one(served, heard.sink(), limits);
+    settle(one);
+    tmp.file("a", "1");
+    EXPECT_TRUE(heard.wait_for("a"));
+}
+
+TEST(watch, a_file_replaced_by_a_rename_is_told) {
+    const temporary_tree tmp;
+    tmp.file("a");
+    const tree served = tmp.open();
+    listener heard;
+    const watch one(served, heard.sink());
+    settle(one);
+    tmp.file("a.tmp", "new");
+    std::filesystem::rename(tmp.at("a.tmp"), tmp.at("a"));
+    EXPECT_TRUE(heard.wait_for("a"));
+    EXPECT_TRUE(heard.wait_for_list());
+}
+
+TEST(watch, new_and_moved_directories_are_followed) {
+    const temporary_tree tmp;
+    tmp.file("d/sub/a");
+    const tree served = tmp.open();
+    listener heard;
+    const watch one(served, heard.sink());
+    settle(one);
+    tmp.file("x/y/z/a");
+    ASSERT_TRUE(heard.wait_for("x/y/z/a"));
+    heard.clear();
+    tmp.file("x/y/z/a", "again");
+    ASSERT_TRUE(heard.wait_for("x/y/z/a"));
+    std::filesystem::rename(tmp.at("d"), tmp.at("moved"));
+    ASSERT_TRUE(heard.wait_for("moved/sub/a"));
+    ASSERT_TRUE(heard.wait_for_list());
+    heard.clear();
+    tmp.file("moved/sub/a", "2");
+    ASSERT_TRUE(heard.wait_for("moved/sub/a"));
+    EXPECT_EQ(heard.told("d/sub/a"), 0);
+    std::filesystem::remove_all(tmp.at("moved"));
+    EXPECT_TRUE(heard.wait_for_list());
+    tmp.file("moved/sub/a", "3");
+    heard.clear();
+    tmp.file("moved/sub/b", "4");
+    EXPECT_TRUE(heard.wait_for("moved/sub/b"));
+}
+
+TEST(watch, hidden_and_ignored_places_are_not_watched) {
+    const temporary_tree tmp;
+    tmp.file(".gitignore", "out/\n*.log\n");
+    tmp.file("out/a");
+    tmp.file(".git/a");
+    const tree served = tmp.open();
+    listener heard;
+    const watch one(served, heard.sink());
+    settle(one);
+    tmp.file("out/a", "2");
+    tmp.file(".git/a", "2");
+    tmp.file(".dot", "2");
+    tmp.file("x.log", "2");
+    ASSERT_TRUE(heard.wait_for("x.log"));  // it can be read by name
+    EXPECT_EQ(heard.lists(), 0);
+    EXPECT_EQ(heard.told("out/a") + heard.told(".git/a") + heard.told(".dot"), 0);
+    tmp.file(".gitignore", "\n");
+    ASSERT_TRUE(heard.wait_for_list());
+    for (int i = 0; i < 2000 && heard.told("out/a") == 0; ++i) {
+        tmp.file("out/a", "3");
+        ::usleep(10'000);
+    }
+    EXPECT_GT(heard.told("out/a"), 0);
+}
+
+TEST(watch, after_an_overflow_all_that_changed_is_told) {
+    const temporary_tree tmp;
+    tmp.file("a");
+    tmp.file("b");
+    tmp.file("d/c");
+    tmp.file("old/c");
+    const tree served = tmp.open();
+    listener heard;
+    const watch one(served, heard.sink());
+    settle(one);
+    ::usleep(300'000);  // so that "old/c" is older than the clock's slack
+    heard.shut(true);
+    tmp.file("a", "gate");
+    ASSERT_TRUE(heard.wait_for("a"));
+    std::ofstream first(tmp.at("a"));
+    std::ofstream second(tmp.at("b"));
+    for (int i = 0; i < 12'000; ++i) {
+        first << 'x' << std::flush;
+        second << 'x' << std::flush;
+    }
+    tmp.file("d/c", "lost");
+    tmp.file("n/new", "lost");
+    std::filesystem::rename(tmp.at("old"), tmp.at("young"));
+    heard.shut(false);
+    EXPECT_TRUE(heard.wait_for("d/c"));
+    EXPECT_TRUE(heard.wait_for("n/new"));
+    EXPECT_TRUE(heard.wait_for_list());
+    settle(one);
+    for (int i = 0; i < 2000 && heard.told("young/c") == 0; ++i) {
+        tmp.file("young/c", "2");
+        ::usleep(10'000);
+    }
+    EXPECT_GT(heard.told("young/c"), 0);
+    EXPECT_EQ(heard.told("old/c"), 0);
+}
+
+TEST(watch, without_enough_watches_changes_are_still_told) {
+    const temporary_tree tmp;
+    for (const char* path : {"a/x", "b/x", "c/x", "c/d/x"}) {
+        tmp.file(path);
+    }
+    const tree served = tmp.open();
+    for (const std::size_t most : {0U, 1U, 2U, 3U}) {
+        listener heard;
+        watch_limits limits;
+        limits.directories_max = most;
+        limits.poll_ms = 20;
+        log::set_level(log::level::off);
+        const watch one(served, heard.sink(), limits);
+        settle(one);
+        for (const char* path : {"a/x", "b/x", "c/x", "c/d/x"}) {
+            tmp.file(path, "new");
+            EXPECT_TRUE(heard.wait_for(path)) << most << ' ' << path;
+        }
+        heard.clear();
+        tmp.file("c/d/made" + std::to_string(most));
+        EXPECT_TRUE(heard.wait_for_list()) << most;
+        log::set_level(log::level::info);
+    }
+}
+
+TEST(watch, stops_at_any_time) {
+    const temporary_tree tmp;
+    for (int i = 0; i < 300; ++i) {
+        tmp.file("d" + std::to_string(i) + "/a");
+    }
+    const tree served = tmp.open();
+    for (int i = 0; i < 20; ++i) {
+        listener heard;
+        const watch one(served, heard.sink());
+        ::usleep(static_cast<useconds_t>(i * 500));
+    }
+}
+
+}  // namespace
+}  // namespace pillion::files
