@@ -162,8 +162,8 @@ def test_sampling(make_peer, way, rev):
 def test_a_form(make_peer, way, rev):
     peer = make_peer(way, rev)
     call = begin(peer, "test_elicitation")
-    params = question(call, "elicitation/create")
-    asked, params = params, params["params"]
+    asked = question(call, "elicitation/create")
+    params = asked["params"]
     assert params["message"] == MESSAGE["message"]
     assert params.get("mode") == ("form" if rev == "D" else None)
     assert params["requestedSchema"]["required"] == ["username", "email"]
@@ -461,6 +461,15 @@ def test_parallel_questions_on_one_pipe(make_peer, way):
         wanted = calls.pop(message["id"])
         assert text_of(message["result"]) == "LLM response: " + wanted
     assert not calls
+
+
+@pytest.mark.parametrize("way", ["stdio", "sse"])
+def test_a_pipe_full_of_questions_still_takes_answers(make_peer, way):
+    pipe = make_peer(way, "D")
+    calls = {begin(pipe, "test_roots").id for _ in range(128)}
+    for message in [pipe.recv() for _ in calls]:
+        pipe.respond(message["id"], result=ROOTS)
+    assert {pipe.recv()["id"] for _ in calls} == calls
 
 
 def test_ids_cannot_be_guessed(asker):
