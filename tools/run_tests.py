@@ -72,8 +72,8 @@ def run_gtest(count, test, label="", **options):
         os.chmod(folder, 0o777)  # the program may run as another user
         report = pathlib.Path(folder) / "report.json"
         code, output = run([*test["cmd"], f"--gtest_output=json:{report}"], PROGRAM_S,
-                           env={**SANITIZERS, **test["env"]}, cwd=test["workdir"] or ROOT,
-                           **options)
+                           env={**SANITIZERS, "PILLION_SHARED": str(SHARED), **test["env"]},
+                           cwd=test["workdir"] or ROOT, **options)
         try:
             cases = [case for suite in json.loads(report.read_text())["testsuites"]
                      for case in suite["testsuite"]]

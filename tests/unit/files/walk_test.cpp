@@ -159,7 +159,7 @@ TEST(walk, returns_in_between_when_there_is_much_to_look_at) {
     }
     tmp.file("z/last");
     const tree served = tmp.open();
-    for (const std::size_t names_max : {0, 1, 20, 40, 100, 300}) {
+    for (const std::size_t names_max : {0U, 1U, 20U, 40U, 100U, 300U}) {
         std::string after;
         std::vector<std::string> got;
         int pages = 0;

@@ -53,7 +53,7 @@ class idle_backend final : public io::backend {
     std::uint64_t system_calls() const noexcept override { return 0; }
 
  private:
-    static void unexpected() noexcept { PILLION_ASSERT(!"no kernel here"); }
+    static void unexpected() noexcept { PILLION_ASSERT(false && "no kernel here"); }
     std::int64_t now_ns_ = 1'000'000'000;
 };
 
