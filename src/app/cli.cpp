@@ -1,10 +1,10 @@
 #include "app/cli.hpp"
 
-#include <CLI/CLI.hpp>
-
 #include <charconv>
 #include <cstdio>
 #include <optional>
+
+#include <CLI/CLI.hpp>
 
 #include "app/run_http.hpp"
 #include "app/run_stdio.hpp"
@@ -195,8 +195,7 @@ std::unique_ptr<const mcp::registry> prepare(server& s, const settings& set, std
         }
     }
     std::vector<std::string> warnings;
-    auto frozen =
-        mcp::registry::freeze(s.state().defs, set.request_timeout_ms, fault, warnings);
+    auto frozen = mcp::registry::freeze(s.state().defs, set.request_timeout_ms, fault, warnings);
     for (const std::string& warning : warnings) {
         log::warn("registry.warning", {log::kv("text", warning)});
     }

@@ -73,8 +73,7 @@ bool shard::open(std::string& note, std::string& fault) {
     loop_ = std::make_unique<io::reactor>(std::move(*made));
     engine_ = std::make_unique<mcp::engine>(shared_, *loop_, index_);
     for (std::size_t i = 0; i < sockets_.size(); ++i) {
-        ports_.push_back(
-            std::make_unique<port>(*engine_, sockets_[i].fd(), set_.listen[i], set_));
+        ports_.push_back(std::make_unique<port>(*engine_, sockets_[i].fd(), set_.listen[i], set_));
         ports_.back()->start();
     }
     return true;

@@ -21,8 +21,7 @@ call_stream::call_stream(engine& e, http::exchange& ex, request& r)
     ex.listen(this);
 }
 
-call_stream& call_stream::open(engine& e, http::exchange& ex, request& r,
-                               std::string_view origin) {
+call_stream& call_stream::open(engine& e, http::exchange& ex, request& r, std::string_view origin) {
     http::extra_header extra[cors_headers::room];
     ex.begin_sse(extra, cors_headers(origin).put(extra));
     auto* stream = new call_stream(e, ex, r);
@@ -97,9 +96,8 @@ bool call_stream::release(request& /*r*/, std::int64_t pause_ms) noexcept {
     const event_id so_far{number_, last_};
     if (pause_ms >= 0) {
         // The last word on this connection is how long to stay away.
-        exchange_->send_event(
-            base::byte_buffer(engine_.loop().chunks(), http::exchange::head_gap),
-            {id, so_far.write(id)}, pause_ms);
+        exchange_->send_event(base::byte_buffer(engine_.loop().chunks(), http::exchange::head_gap),
+                              {id, so_far.write(id)}, pause_ms);
     }
     http::exchange& ex = *exchange_;
     exchange_ = nullptr;

@@ -160,7 +160,7 @@ class engine {
     coro::stop_node draining_;  // drain() requests it
     coro::scope handlers_;
     std::array<in_flight_list, buckets> in_flight_;
-    void* spare_ = nullptr;     // freed request blocks
+    void* spare_ = nullptr;  // freed request blocks
     std::size_t spares_ = 0;
     std::size_t live_ = 0;
     std::unordered_map<std::string, legacy_sse*, base::bytes_hash, std::equal_to<>> sse_;

@@ -354,15 +354,13 @@ void http_transport::handle_message(http::exchange& ex, request& r, json::view r
     engine_.serve(r);
 }
 
-void http_transport::handle_notification(http::exchange& ex, http_client& c,
-                                         const rpc::envelope& e, bool modern_era,
-                                         const session_ref& s) {
+void http_transport::handle_notification(http::exchange& ex, http_client& c, const rpc::envelope& e,
+                                         bool modern_era, const session_ref& s) {
     const http::request_head& head = ex.head();
     if (modern_era) {
         // Header rules for notifications are undefined; a contradiction is still one (G7).
         if (head.has(header_id::mcp_method) && head.get(header_id::mcp_method) != e.method) {
-            return fail(ex, 400, rpc::header_mismatch,
-                        "Mcp-Method header does not match the body");
+            return fail(ex, 400, rpc::header_mismatch, "Mcp-Method header does not match the body");
         }
     } else {
         take_notification(engine_, e.method, e.params, s);
@@ -419,9 +417,8 @@ void http_transport::handle_sse_message(http::exchange& ex) {
     if (*shard == engine_.shard()) {
         return engine_.sse_message(to, text);
     }
-    engine_.shared().post_to(*shard, [to, message = std::move(text)](engine& e) {
-        e.sse_message(to, message);
-    });
+    engine_.shared().post_to(
+        *shard, [to, message = std::move(text)](engine& e) { e.sse_message(to, message); });
 }
 
 void http_transport::handle_get(http::exchange& ex) {
@@ -435,8 +432,7 @@ void http_transport::handle_get(http::exchange& ex) {
     }
     const auto from = event_id::parse(ex.head().get(header_id::last_event_id));
     event_log::replay missed;
-    const auto outcome =
-        from ? s->events().read(*from, missed) : event_log::outcome::unknown;
+    const auto outcome = from ? s->events().read(*from, missed) : event_log::outcome::unknown;
     if (outcome != event_log::outcome::found) {
         // An honest error rather than a stream with a hole in it.
         return fail(ex, 400, rpc::invalid_request,
@@ -474,13 +470,13 @@ void http_transport::handle_options(http::exchange& ex) {
         extra[count++] = {"Access-Control-Allow-Methods", allow_mcp};
         // Preflights ask for Mcp-Param-* by their real names: what they ask for is granted.
         const std::string_view asked = ex.head().get(header_id::access_control_request_headers);
-        extra[count++] = {"Access-Control-Allow-Headers",
-                          asked.empty() ? std::string_view(
-                                              "Content-Type, Accept, Authorization, "
-                                              "Mcp-Session-Id, MCP-Protocol-Version, Mcp-Method, "
-                                              "Mcp-Name, Last-Event-ID, X-Request-Id, "
-                                              "traceparent, tracestate")
-                                        : asked};
+        extra[count++] = {
+            "Access-Control-Allow-Headers",
+            asked.empty() ? std::string_view("Content-Type, Accept, Authorization, "
+                                             "Mcp-Session-Id, MCP-Protocol-Version, Mcp-Method, "
+                                             "Mcp-Name, Last-Event-ID, X-Request-Id, "
+                                             "traceparent, tracestate")
+                          : asked};
         extra[count++] = {"Access-Control-Max-Age", "600"};
     }
     ex.respond_empty(204, extra, count);

@@ -1,6 +1,6 @@
-// legacy_sse: the HTTP+SSE transport of 2024-11-05 (REVISIONS §4). A GET opens an event stream whose
-// first event names the address for messages; everything the server says comes on that stream, and
-// closing it ends the session.
+// legacy_sse: the HTTP+SSE transport of 2024-11-05 (REVISIONS §4). A GET opens an event stream
+// whose first event names the address for messages; everything the server says comes on that
+// stream, and closing it ends the session.
 //
 // Heap-allocated by open(), deletes itself when the stream is gone and the last call has ended.
 // Messages may arrive on any shard; they are passed to the one that has the stream. Thread: the

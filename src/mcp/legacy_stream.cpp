@@ -59,9 +59,8 @@ void legacy_stream::prime() noexcept {
     if (can_poll(session_->negotiated())) {
         char id[event_id::room];
         const event_id beginning{log_, 0};
-        exchange_->send_event(
-            base::byte_buffer(engine_.loop().chunks(), http::exchange::head_gap),
-            {id, beginning.write(id)});
+        exchange_->send_event(base::byte_buffer(engine_.loop().chunks(), http::exchange::head_gap),
+                              {id, beginning.write(id)});
     }
 }
 

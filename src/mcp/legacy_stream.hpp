@@ -36,8 +36,8 @@ class legacy_stream final : private change_listener, private http::exchange_list
     engine& engine_;
     http::exchange* exchange_;  // null: the client is away, events are kept for it
     session_ref session_;
-    std::uint64_t number_;      // among the session's GET streams
-    std::uint32_t log_;         // in its event log
+    std::uint64_t number_;  // among the session's GET streams
+    std::uint32_t log_;     // in its event log
 };
 
 // A change as the notification that earlier revisions know.

@@ -17,9 +17,9 @@
 #include "io/blocking_pool.hpp"
 #include "json/document.hpp"
 #include "mcp/hub.hpp"
-#include "mcp/sse_directory.hpp"
 #include "mcp/registry.hpp"
 #include "mcp/session.hpp"
+#include "mcp/sse_directory.hpp"
 
 namespace pillion {
 class server;

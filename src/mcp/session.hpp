@@ -65,8 +65,8 @@ class session {
                last_seen_ms_.load(std::memory_order_relaxed) < before_ms;
     }
 
-    // logging/setLevel; "info" until the client says otherwise. The specifications leave the default
-    // free; a bridge that keeps setLevel to itself would silence a higher one.
+    // logging/setLevel; "info" until the client says otherwise. The specifications leave the
+    // default free; a bridge that keeps setLevel to itself would silence a higher one.
     log_level threshold() const noexcept { return threshold_.load(std::memory_order_relaxed); }
     void set_threshold(log_level lowest) noexcept {
         threshold_.store(lowest, std::memory_order_relaxed);

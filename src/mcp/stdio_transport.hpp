@@ -46,12 +46,12 @@ class stdio_transport final : public message_pipe, private io::stream_reader {
 
     std::unique_ptr<io::stream> pipe_;
     base::unique_function<void()> on_end_;
-    base::byte_buffer partial_;     // a line that is still coming
-    bool skipping_ = false;         // the rest of an oversize line
+    base::byte_buffer partial_;  // a line that is still coming
+    bool skipping_ = false;      // the rest of an oversize line
     id_scanner skipped_id_;
     bool eof_ = false;
     bool paused_ = false;
-    bool slow_ = false;             // the client does not read: no new requests are taken
+    bool slow_ = false;  // the client does not read: no new requests are taken
     bool closing_ = false;
     bool dead_ = false;
 };

@@ -24,8 +24,7 @@ stream_follower::~stream_follower() {
 
 void engine::add_follower(stream_follower& f) noexcept { followers_.push_back(f); }
 
-void engine::wake_follower(std::size_t shard, const session_ref& s,
-                           std::uint32_t number) noexcept {
+void engine::wake_follower(std::size_t shard, const session_ref& s, std::uint32_t number) noexcept {
     // Always by mail, also at home: the caller is in the middle of its own work.
     shared_.post_to(shard, [s, number](engine& e) { e.wake_followers_here(s.get(), number); });
 }

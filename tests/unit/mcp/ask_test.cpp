@@ -1,8 +1,8 @@
-#include <pillion/ask.hpp>
-
 #include <string>
 
 #include <gtest/gtest.h>
+
+#include <pillion/ask.hpp>
 
 #include "mcp/client_call.hpp"
 

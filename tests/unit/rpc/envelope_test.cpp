@@ -1,8 +1,8 @@
 #include "rpc/envelope.hpp"
 
-#include <gtest/gtest.h>
-
 #include <string>
+
+#include <gtest/gtest.h>
 
 #include "json/document.hpp"
 #include "rpc/errors.hpp"
@@ -15,8 +15,8 @@ using kind = message_kind;
 struct row {
     const char* text;
     kind expected;
-    int code = 0;             // of an invalid one
-    const char* id = "";      // as text, where it is readable
+    int code = 0;         // of an invalid one
+    const char* id = "";  // as text, where it is readable
 };
 
 // The id as it would be written; "" when there is none.
