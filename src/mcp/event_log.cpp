@@ -30,12 +30,19 @@ std::optional<event_id> event_id::parse(std::string_view text) noexcept {
 std::uint32_t event_log::open(bool standalone, std::int64_t now_ms) {
     const std::lock_guard lock(mutex_);
     while (streams_.size() >= streams_max) {
-        const entry& oldest = streams_.begin()->second;
-        for (const kept_event& e : oldest.events) {
+        // One that is still open is forgotten only when all are.
+        auto oldest = streams_.begin();
+        for (auto at = oldest; at != streams_.end(); ++at) {
+            if (at->second.finished) {
+                oldest = at;
+                break;
+            }
+        }
+        for (const kept_event& e : oldest->second.events) {
             bytes_ -= e.text.size();
         }
-        events_ -= oldest.events.size();
-        streams_.erase(streams_.begin());
+        events_ -= oldest->second.events.size();
+        streams_.erase(oldest);
     }
     const std::uint32_t number = next_stream_++;
     entry& s = streams_[number];
@@ -59,16 +66,16 @@ std::uint64_t event_log::append(std::uint32_t stream, std::string_view text,
     ++events_;
     // The newest event stays even when it alone is over the cap: it may be the answer.
     while ((bytes_ > bytes_max || events_ > events_max) && events_ > 1) {
-        drop_oldest();
+        drop_oldest(s);
     }
     return sequence;
 }
 
-void event_log::drop_oldest() {
+void event_log::drop_oldest(const entry& growing) {
     // Finished streams first, then whoever was quiet longest.
     auto victim = streams_.end();
     for (auto at = streams_.begin(); at != streams_.end(); ++at) {
-        if (at->second.events.empty()) {
+        if (at->second.events.size() <= (&at->second == &growing ? 1U : 0U)) {
             continue;
         }
         const bool better = victim == streams_.end() ||

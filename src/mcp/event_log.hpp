@@ -77,7 +77,8 @@ class event_log {
         std::uint64_t follower_token = 0;
         std::size_t follower_shard = 0;
     };
-    void drop_oldest();
+    // Drops one event, but not the last of the stream that has just grown.
+    void drop_oldest(const entry& growing);
 
     mutable std::mutex mutex_;
     std::map<std::uint32_t, entry> streams_;
