@@ -21,8 +21,9 @@ int main(int argc, char** argv) {
     s.title("Pillion")
         .about("Serves a directory of files, read-only.")
         .instructions(
-            "Lists and reads the files of one directory. Start with list_files, then read_file "
-            "with a path it returned. Paths are relative to the directory. While an answer says "
+            "Lists, searches and reads the files of one directory. Start with list_files or "
+            "search_files, then read_file with a path they returned. Paths are relative to the "
+            "directory. While an answer says "
             "\"truncated\", ask for the rest with next_cursor or next_offset. Nothing here "
             "changes anything.");
     s.option("root", "Directory to serve (default: the current one, unless that is / or home)",

@@ -14,6 +14,9 @@ TEST(media, type_by_extension_ignores_case_and_directories) {
     EXPECT_EQ(mime_by_name("PHOTO.JPG"), "image/jpeg");
     EXPECT_EQ(mime_by_name("x.7z"), "application/x-7z-compressed");
     EXPECT_EQ(mime_by_name("x.zst"), "application/zstd");
+    EXPECT_EQ(mime_by_name("a/b.TS"), "text/x-typescript");
+    EXPECT_EQ(mime_by_name("notes.ipynb"), "application/x-ipynb+json");
+    EXPECT_EQ(mime_by_name("favicon.ico"), "image/vnd.microsoft.icon");
     for (const std::string_view unknown :
          {"", "Makefile", ".md", "a.md/b", "x.", "x.unknownext", "x.m\xC3\xA9", "x.zzz"}) {
         EXPECT_EQ(mime_by_name(unknown), "") << unknown;
