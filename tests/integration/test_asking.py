@@ -564,6 +564,21 @@ def test_an_answer_after_the_caller_has_left(start, make_client):
     assert client.request("ping") == {}
 
 
+def test_a_question_survives_its_connection(make_client):
+    client = make_client("D").open()
+    call = begin(client, "test_roots")
+    stream = EventStream(call.connection, call.connection.read_head())
+    first = stream.next_event()
+    assert first.id and not first.data
+    call.connection.close()
+    again = client.open_stream(extra=(("Last-Event-ID", first.id),))
+    asked = client.next_message(again)
+    assert asked["method"] == "roots/list"
+    answer(client, asked, result=ROOTS)
+    message = client.next_message(again)
+    assert message["id"] == call.id and "file:///srv" in text_of(message["result"])
+
+
 def test_open_questions_do_not_hold_up_the_end(start, make_client, make_sse):
     running = start("--threads", 2, "--drain-timeout", "1s")
     client = make_client("D", of=running).open()
