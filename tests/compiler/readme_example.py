@@ -41,7 +41,7 @@ def compile_example(section, words, folder):
     given = shlex.split(line)
     missing = [word for word in here if word not in given]
     if missing:
-        raise broken(f"README.md: the command line lacks {' '.join(missing)}: {line}")
+        raise broken(f"README.md: its command line lacks {' '.join(missing)}")
     command = [new for word in given for new in here.get(word, [word])]
     if sanitizers != "none":
         command += [f"-fsanitize={sanitizers}", "-g"]
@@ -61,8 +61,9 @@ def compile_snippets(text, words, folder):
     for snippet in snippets:
         source.write_text("#include <pillion/server.hpp>\nusing namespace pillion;\n" + snippet,
                           encoding="utf-8")
-        done = subprocess.run([*words[3:], "-std=c++20", f"-I{words[0]}/include", "-Wall", "-Wextra",
-                               "-Werror", "-fsyntax-only", source], capture_output=True, text=True)
+        done = subprocess.run([*words[3:], "-std=c++20", f"-I{words[0]}/include", "-Wall",
+                               "-Wextra", "-Werror", "-fsyntax-only", source],
+                              capture_output=True, text=True)
         if done.returncode != 0:
             raise broken(f"README.md: a block does not compile:\n{snippet}\n{done.stderr}")
     return len(snippets)
