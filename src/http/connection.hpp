@@ -126,7 +126,7 @@ class connection final : public io::stream_reader, public base::list_hook<> {
     void respond(std::uint16_t status, std::string_view content_type, base::byte_buffer body,
                  const extra_header* extra, std::size_t extra_count) noexcept;
     void begin_sse(const extra_header* extra, std::size_t extra_count) noexcept;
-    void send_named_event(std::string_view event, std::string_view data) noexcept;
+    bool send_named_event(std::string_view event, std::string_view data) noexcept;
     bool send_event(base::byte_buffer data, std::string_view id, std::int64_t retry_ms) noexcept;
     void end_sse() noexcept;
     void keep_stream_alive() noexcept;

@@ -133,17 +133,17 @@ bool connection::send_event(base::byte_buffer data, std::string_view id,
     return stream_->write(data.take());
 }
 
-void connection::send_named_event(std::string_view event, std::string_view data) noexcept {
+bool connection::send_named_event(std::string_view event, std::string_view data) noexcept {
     PILLION_ASSERT(open_ && streaming_ && is_one_line(event) && is_one_line(data));
     if (head_only_) {
-        return;
+        return true;
     }
     sse_fields fields;
     fields.event = event;
     base::byte_buffer framed(server_.loop().chunks());
     append_sse_event(framed, fields, data, chunked_out_);
     set_deadline(timing::stream, server_.limits().sse_keepalive_ms);
-    stream_->write(framed.take());
+    return stream_->write(framed.take());
 }
 
 void connection::end_sse() noexcept {

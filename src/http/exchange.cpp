@@ -58,8 +58,8 @@ void exchange::begin_sse(const extra_header* extra, std::size_t extra_count) noe
 
 bool exchange::streaming() const noexcept { return owner_.streaming_; }
 
-void exchange::send_named_event(std::string_view event, std::string_view data) noexcept {
-    owner_.send_named_event(event, data);
+bool exchange::send_named_event(std::string_view event, std::string_view data) noexcept {
+    return owner_.send_named_event(event, data);
 }
 
 bool exchange::send_event(base::byte_buffer data, std::string_view id,

@@ -97,7 +97,7 @@ class exchange {
     bool send_event(base::byte_buffer data, std::string_view id = {},
                     std::int64_t retry_ms = -1) noexcept;
     // Sends one event of a type of its own; `data` is one line.
-    void send_named_event(std::string_view event, std::string_view data) noexcept;
+    bool send_named_event(std::string_view event, std::string_view data) noexcept;
     // Ends the stream properly and finishes the exchange.
     void end_sse() noexcept;
 

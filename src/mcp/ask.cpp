@@ -3,6 +3,7 @@
 #include <pillion/context.hpp>
 
 #include "base/base64.hpp"
+#include "base/random.hpp"
 #include "mcp/client_call.hpp"
 #include "mcp/engine.hpp"
 #include "schema/validator.hpp"
@@ -165,12 +166,23 @@ namespace {
 
 error cannot(const char* text) noexcept { return {errc::unsupported, text}; }
 
-// Elicitation ids tell pages apart; the client needs nothing else of them.
-std::string elicit_params(const elicit_request& question, mcp::revision r, std::string_view id) {
+// Tells pages apart, so every one has its own.
+std::string new_elicitation_id() {
+    unsigned char random[12];
+    base::os_random(random, sizeof random);
+    std::string id(base::base64::encoded_size(sizeof random, base::base64::form::url), '\0');
+    base::base64::encode({reinterpret_cast<const char*>(random), sizeof random}, id.data(),
+                         base::base64::form::url);
+    return id;
+}
+
+std::string elicit_params(const elicit_request& question, mcp::revision r) {
     json::builder b;
     b.begin_object();
     if (!question.url().empty()) {
-        b.member("mode", "url").member("url", question.url()).member("elicitationId", id);
+        b.member("mode", "url")
+            .member("url", question.url())
+            .member("elicitationId", new_elicitation_id());
     } else if (r >= mcp::revision::r2025_11_25) {
         b.member("mode", "form");
     }
@@ -249,7 +261,7 @@ task<result<elicit_answer>> context::elicit(const elicit_request& request) {
     if (state_->modern() || !known || !can) {
         co_return cannot("The client offers no elicitation of this kind");
     }
-    const std::string params = elicit_params(request, state_->rev, state_->request_id);
+    const std::string params = elicit_params(request, state_->rev);
     const pillion::result<json::view> answer = co_await mcp::ask_client(
         *state_, "elicitation/create", params, request.time_limit().count());
     if (!answer) {

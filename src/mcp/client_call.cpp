@@ -97,6 +97,10 @@ client_call::client_call(request& r, std::size_t shard) : request_(r) {
     }
 }
 
+void client_call::take_back(std::string_view reason) noexcept {
+    request_.channel->notify(request_, cancel_message(request_, id(), reason));
+}
+
 bool client_call::parse_id(std::string_view id, std::size_t& shard) noexcept {
     if (id.size() != id_bytes || !id.starts_with("q-")) {
         return false;
@@ -132,9 +136,11 @@ task<result<json::view>> ask_client(request& r, std::string_view method, std::st
         co_return outcome_of(call);
     }
     // The sender of a request that nobody waits for any more says so (STANDARD row 102).
-    if (r.channel != nullptr) {
-        r.channel->notify(
-            r, cancel_message(r, call.id(), limit.passed() ? "timed out" : "no longer needed"));
+    if (r.channel != nullptr && !call.given_up()) {
+        call.take_back(limit.passed() ? "timed out" : "no longer needed");
+    }
+    if (call.given_up()) {
+        co_return error(errc::closed, "The client is gone");
     }
     if (woken) {
         co_return error(errc::timed_out, "The client did not answer in time");

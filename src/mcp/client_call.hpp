@@ -29,6 +29,14 @@ class client_call : public base::list_hook<> {
 
     // Takes the answer: a copy of the whole response message.
     void take(std::string_view message) noexcept;
+    // No answer will come any more: the client is gone, or the server ends.
+    void give_up() noexcept {
+        gone_ = true;
+        answered_.set();
+    }
+    bool given_up() const noexcept { return gone_; }
+    // Tells the client that its answer is not needed any more. REQUIRES: the asker has a channel.
+    void take_back(std::string_view reason) noexcept;
     // The parsed response; missing before it came.
     json::view response() const noexcept { return response_; }
 
@@ -41,6 +49,7 @@ class client_call : public base::list_hook<> {
     request& request_;
     char id_[id_bytes];
     coro::event answered_;
+    bool gone_ = false;
     json::view response_;
 };
 

@@ -62,9 +62,10 @@ bool context::client_can(std::string_view capability) const noexcept {
     // An empty elicitation object means form mode (REVISIONS §6.2).
     if (capability == "elicitation.form") {
         const json::view modes = declared["elicitation"];
-        return modes.is_object() && (modes.size() == 0 || modes["form"].exists());
+        return modes.is_object() && (modes.size() == 0 || modes["form"].is_object());
     }
-    return capability_at(declared, capability).exists();
+    const json::view found = capability_at(declared, capability);
+    return found.exists() && !found.is_null();
 }
 
 std::string_view context::variable(std::string_view name) const noexcept {

@@ -364,6 +364,12 @@ void engine::cancel_here(const session* of, std::string_view key) noexcept {
             continue;
         }
         r.outcome = "cancelled";
+        // What the call asked of the client is moot as well; afterwards there is no way to say so.
+        for (client_call& call : calls_) {
+            if (&call.asker() == &r && r.channel != nullptr) {
+                call.take_back("no longer needed");
+            }
+        }
         r.replied = true;
         r.stop.request(coro::stop_reason::client_cancelled);
         if (reply_channel* to = r.channel) {
@@ -405,7 +411,15 @@ void engine::writable() noexcept {
     }
 }
 
+void engine::end_questions() noexcept {
+    for (client_call& call : calls_) {
+        call.give_up();
+    }
+}
+
 void engine::drain() noexcept {
+    // Clients are not listened to much longer: nobody's answer can be waited for.
+    end_questions();
     draining_.request(coro::stop_reason::shutdown);
     hub_.drain();
 }

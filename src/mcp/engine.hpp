@@ -89,6 +89,9 @@ class engine {
     void pause_deadline(request& r) noexcept;
     void resume_deadline(request& r) noexcept;
     void add_call(client_call& call) noexcept { calls_.push_back(call); }
+    // Questions of this shard that wait for an answer; and the end of all of them.
+    std::size_t questions() const noexcept { return calls_.count(); }
+    void end_questions() noexcept;
     // A response arrived from session `from` (null: none): whoever waits for it on any shard gets
     // it; one that nobody waits for is dropped.
     void take_response(const session_ref& from, json::view response) noexcept;

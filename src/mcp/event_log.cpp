@@ -51,8 +51,7 @@ std::uint32_t event_log::open(bool standalone, std::int64_t now_ms) {
     return number;
 }
 
-std::uint64_t event_log::append(std::uint32_t stream, std::string_view text,
-                                std::int64_t now_ms) {
+std::uint64_t event_log::append(std::uint32_t stream, std::string_view text, std::int64_t now_ms) {
     const std::lock_guard lock(mutex_);
     const auto at = streams_.find(stream);
     if (at == streams_.end()) {

@@ -1,5 +1,6 @@
 // event_log: the events of a session's streams, kept for a while so that a client that lost its
-// connection can ask for what it missed (Last-Event-ID, REVISIONS §5.5; revisions up to 2025-11-25).
+// connection can ask for what it missed (Last-Event-ID, REVISIONS §5.5; revisions up to
+// 2025-11-25).
 //
 // An event id is "<stream>-<sequence>": unique in the session, and it names the one stream to
 // replay. What is kept is bounded in bytes, events and age; what was dropped is reported as a gap,

@@ -46,6 +46,18 @@ bool token_in_query(std::string_view query) noexcept {
     return query.starts_with(name) || query.find("&access_token=") != query.npos;
 }
 
+// The value of a query parameter; `name` ends with '='. Empty when absent.
+std::string_view query_value(std::string_view query, std::string_view name) noexcept {
+    while (!query.empty()) {
+        const std::string_view one = query.substr(0, query.find('&'));
+        if (one.starts_with(name)) {
+            return one.substr(name.size());
+        }
+        query.remove_prefix(one.size() < query.size() ? one.size() + 1 : query.size());
+    }
+    return {};
+}
+
 bool header_says_modern(const http::request_head& head) noexcept {
     return head.get(header_id::mcp_protocol_version) == name_of(modern);
 }
@@ -129,7 +141,8 @@ std::uint16_t http_transport::admit_sse(const http::request_head& head,
     if (!head.has_content_length && !head.chunked) {
         return 411;
     }
-    return http::is_json_content_type(head.get(header_id::content_type)) ? 0 : 415;
+    const bool json = http::is_json_content_type(head.get(header_id::content_type));
+    return json && !head.has(header_id::content_encoding) ? 0 : 415;
 }
 
 http::admission http_transport::admit(const http::exchange& ex) noexcept {
@@ -394,11 +407,7 @@ void http_transport::handle_batch(http::exchange& ex, request& r, json::view roo
 
 void http_transport::handle_sse_message(http::exchange& ex) {
     http_client& c = client_of(ex);
-    constexpr std::string_view name = "sessionId=";
-    std::string_view id = ex.head().query();
-    const std::size_t at = id.find(name);
-    id = at == id.npos ? std::string_view{} : id.substr(at + name.size());
-    id = id.substr(0, id.find('&'));
+    const std::string_view id = query_value(ex.head().query(), "sessionId=");
     const auto shard = engine_.shared().sse_streams().shard_of(id);
     if (!shard) {
         return fail(ex, 404, rpc::invalid_request, "No such stream");

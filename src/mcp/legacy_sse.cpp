@@ -39,7 +39,7 @@ void legacy_sse::open(engine& e, http::exchange& ex, std::string_view message_pa
 }
 
 bool legacy_sse::send(base::byte_buffer message) noexcept {
-    return exchange_ == nullptr || exchange_->send_event(std::move(message));
+    return exchange_ == nullptr || exchange_->send_named_event("message", message.view());
 }
 
 // Nothing can be sent any more; calls that still run end without a reply.
@@ -57,23 +57,30 @@ void legacy_sse::stream_ended() noexcept {
 }
 
 void legacy_sse::on_one_ended() noexcept {
-    if (exchange_ == nullptr && under_way() == 0) {
+    if (under_way() > 0) {
+        return;
+    }
+    if (exchange_ == nullptr) {
         delete this;
+    } else if (draining_) {
+        end_stream();
     }
 }
 
 void legacy_sse::on_drain() noexcept {
-    if (exchange_ == nullptr) {
-        return;
+    draining_ = true;
+    if (exchange_ != nullptr && under_way() == 0) {
+        end_stream();
     }
+}
+
+void legacy_sse::end_stream() noexcept {
     http::exchange& ex = *exchange_;
     ex.listen(nullptr);
     exchange_ = nullptr;
     ex.end_sse();
     stream_ended();
 }
-
-void legacy_sse::on_peer_eof() noexcept { on_drain(); }
 
 void legacy_sse::on_gone() noexcept { stream_ended(); }
 

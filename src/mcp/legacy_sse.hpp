@@ -34,12 +34,14 @@ class legacy_sse final : public message_pipe, private http::exchange_listener {
     void on_one_ended() noexcept override;
     void on_session_end(const session* /*which*/) noexcept override {}
     void on_drain() noexcept override;
-    void on_peer_eof() noexcept override;
+    void on_peer_eof() noexcept override { end_stream(); }
     void on_drained() noexcept override { engine_.writable(); }
     void on_gone() noexcept override;
+    void end_stream() noexcept;
     void stream_ended() noexcept;
 
     http::exchange* exchange_;
+    bool draining_ = false;  // ends when the last call has been answered
     std::string id_;
 };
 

@@ -53,13 +53,19 @@ bool stdio_transport::send(base::byte_buffer message) noexcept {
         pace();
         return false;
     }
+    if (paused_) {
+        pace();
+    }
     return true;
 }
 
 // Input is taken while there is room for what it causes.
 void stdio_transport::pace() noexcept {
     const std::size_t cap = limits::in_flight_per_connection_max;
-    const bool want = slow_ || under_way() >= (paused_ ? cap / 2 : cap);
+    // Calls that wait for the client's answer must not keep that answer from being read.
+    const std::size_t asking = under_way() < cap / 2 ? 0 : engine_.questions();
+    const std::size_t busy = under_way() > asking ? under_way() - asking : 0;
+    const bool want = slow_ || busy >= (paused_ ? cap / 2 : cap);
     if (eof_ || closing_ || want == paused_) {
         return;
     }
@@ -137,6 +143,7 @@ void stdio_transport::on_eof() noexcept {
         take_line(partial_.view());
     }
     eof_ = true;
+    engine_.end_questions();
     // Modern calls end with their client; earlier ones are answered first.
     const std::size_t gone = engine_.disconnect_modern();
     PILLION_ASSERT(gone <= under_way());
