@@ -10,6 +10,8 @@ namespace {
 constexpr std::int64_t poll_ms = 5;
 // How long work that was told to stop may take before it is left behind.
 constexpr std::int64_t grace_ns = 2'000'000'000;
+// What stopped handlers get to say their last word before the connections are cut.
+constexpr std::int64_t last_word_ns = 250'000'000;
 
 mcp::http_options options_of(int fd, const io::listen_spec& spec, const settings& set) {
     const bool tcp = spec.kind != io::listen_kind::unix_path && io::local_port(fd) != 0;
@@ -117,6 +119,9 @@ void shard::on_poll(io::timer& self, void* owner) noexcept {
     if (now >= me.stop_at_ns_ && !me.hurried_) {
         me.hurried_ = true;
         me.engine_->stop_all();
+    }
+    if (now >= me.stop_at_ns_ + last_word_ns && !me.cut_) {
+        me.cut_ = true;
         for (const auto& p : me.ports_) {
             p->close_all();
         }

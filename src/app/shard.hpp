@@ -86,7 +86,8 @@ class shard {
     std::int64_t stop_at_ns_ = INT64_MAX;   // when stragglers are told to stop
     std::int64_t leave_at_ns_ = INT64_MAX;  // when they are left behind
     bool draining_ = false;
-    bool hurried_ = false;
+    bool hurried_ = false;  // stragglers were told to stop
+    bool cut_ = false;      // … and their connections closed
     bool in_time_ = true;
     leak_report left_;
 };

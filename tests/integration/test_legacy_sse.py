@@ -483,16 +483,15 @@ def test_a_batch_that_is_left_behind(start):
 
 def test_many_streams_come_and_go(start):
     running = start("--threads", 2)
+    idle = running.descriptors()
     for _ in range(3):
         clients = [LegacySse(running.address) for _ in range(50)]
-        busy = running.descriptors()
         for client in clients[::2]:
             client.open()
         clients[0].call("tools/call", {"name": "test_trigger_tool_change"})
         for client in clients:
             client.close()
-        idle = busy - 2 * len(clients)
-        wait_until(lambda limit=idle: running.descriptors() <= limit, what="descriptors closed")
+        wait_until(lambda: running.descriptors() <= idle, what="descriptors closed")
 
 
 def test_the_end_of_the_server_ends_streams(start):
