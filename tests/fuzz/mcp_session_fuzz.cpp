@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/assert.hpp"
+#include "base/limits.hpp"
 #include "unit/mcp/world.hpp"
 
 namespace pillion::mcp::testing {
@@ -51,7 +52,7 @@ constexpr ready_made messages[] = {
     {"tools/call", "chatter", R"("name":"chatter")",
      R"("io.modelcontextprotocol/logLevel":"debug")"},
     {"tools/call", "located", R"("name":"located","arguments":{"region":"eu","count":7})"},
-    {"tools/call", "flood", R"("name":"flood","arguments":{"count":20})", R"("progressToken":1)"},
+    {"tools/call", "flood", R"("name":"flood","arguments":{"count":6})", R"("progressToken":1)"},
     {"tools/list", "", ""},
     {"prompts/get", "greet", R"("name":"greet","arguments":{"name":"n"})"},
     {"prompts/list", "", R"("cursor":"x")"},
@@ -284,6 +285,10 @@ class session_fuzz {
         }
         w_.on.gate.set();
         w_.pass_ms(2000);
+        if (!w_.left().empty()) {
+            // A client that half-closed and does not read has its answers kept for a while.
+            w_.pass_ms(limits::head_timeout_ms + limits::linger_ms);
+        }
         PILLION_ASSERT(w_.left().empty() && piped_.left().empty());
         w_.on.gate.reset();
         w_.on.record.clear();

@@ -78,7 +78,7 @@ int sim_backend::listen() {
 
 sim_peer sim_backend::open() {
     const int fd = next_fd_++;
-    sockets_[fd] = std::make_unique<socket>();
+    open_.push_back((sockets_[fd] = std::make_unique<socket>()).get());
     return {*this, fd};
 }
 
@@ -204,6 +204,7 @@ void sim_backend::close(int fd) noexcept {
     socket& s = at_fd(fd);
     PILLION_ASSERT(s.in == nullptr && s.out == nullptr && !s.closed);
     s.closed = true;
+    std::erase(open_, &s);
 }
 
 void sim_backend::give_back(std::uint32_t buffer_id) noexcept {
@@ -367,7 +368,7 @@ void sim_backend::progress() {
     for (auto& [fd, l] : listeners_) {
         progress_listener(l);
     }
-    for (auto& [fd, s] : sockets_) {
+    for (socket* const s : open_) {
         progress_in(*s);
         progress_out(*s);
     }

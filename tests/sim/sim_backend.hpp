@@ -178,8 +178,9 @@ class sim_backend final : public io::backend {
     std::mt19937_64 random_;
     std::int64_t now_ns_ = 1'000'000'000;
     std::uint64_t order_ = 0;
-    int next_fd_ = 1 << 24;  // far above any descriptor a process can have
-    std::map<int, std::unique_ptr<socket>> sockets_;
+    int next_fd_ = 1 << 24;                           // far above any descriptor a process can have
+    std::map<int, std::unique_ptr<socket>> sockets_;  // closed ones stay, for their peers to read
+    std::vector<socket*> open_;                       // the others, in the order of their making
     std::map<int, listening> listeners_;
     std::priority_queue<event> events_;
     std::vector<std::unique_ptr<char[]>> buffers_;
