@@ -53,13 +53,14 @@ inline bool read_chunks(std::string_view& rest, std::string& body) {
     }
 }
 
+// The data of events; comments, ids and the empty event that primes a stream are left out.
 inline std::vector<std::string> read_events(std::string_view body) {
     std::vector<std::string> events;
-    for (std::size_t end = body.find("\n\n"); end != body.npos; end = body.find("\n\n")) {
-        const std::string_view event = body.substr(0, end);
-        body.remove_prefix(end + 2);
-        if (event.starts_with("data: ")) {
-            events.emplace_back(event.substr(6));
+    for (std::size_t end = body.find('\n'); end != body.npos; end = body.find('\n')) {
+        const std::string_view line = body.substr(0, end);
+        body.remove_prefix(end + 1);
+        if (line.starts_with("data: ") && line.size() > 6) {
+            events.emplace_back(line.substr(6));
         }
     }
     return events;
