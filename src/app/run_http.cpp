@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <mutex>
 #include <thread>
 
 #include "app/server_state.hpp"
@@ -98,8 +99,7 @@ class http_runner {
             log::warn("io.fallback", {log::kv("reason", note)});
         }
         start_threads();
-        announce(urls);
-        serve_first();
+        serve_first(urls);
         return finish();
     }
 
@@ -123,10 +123,18 @@ class http_runner {
                     failed_ = true;
                     return;
                 }
-                up_[i] = true;
+                {
+                    const std::lock_guard lock(up_mutex_);
+                    up_[i] = true;
+                }
                 ready_.fetch_add(1);
                 ready_.notify_all();
                 shards_[i]->run();
+                {
+                    // From here on nobody may post to a loop that is about to go.
+                    const std::lock_guard lock(up_mutex_);
+                    up_[i] = false;
+                }
                 shards_[i]->close();
             });
         }
@@ -154,7 +162,7 @@ class http_runner {
         }
     }
 
-    void serve_first() {
+    void serve_first(const std::vector<std::string>& urls) {
         io::reactor& loop = shards_[0]->loop();
         io::signal_watch signals(loop, [this](int number) { on_signal(number); });
         if (!signals.start()) {
@@ -165,6 +173,7 @@ class http_runner {
             state_.running = &service_;
             state_.stop = [this, &loop] { loop.post([this] { begin_drain(); }); };
         }
+        announce(urls);
         if (failed_) {
             begin_drain();
         }
@@ -190,6 +199,7 @@ class http_runner {
             return begin_drain();
         }
         shards_[0]->hurry();
+        const std::lock_guard lock(up_mutex_);
         for (std::size_t i = 1; i < shards_.size(); ++i) {
             if (up_[i]) {
                 shards_[i]->loop().post([s = shards_[i].get()] { s->hurry(); });
@@ -200,6 +210,7 @@ class http_runner {
     void begin_drain() {
         draining_ = true;
         shards_[0]->drain();
+        const std::lock_guard lock(up_mutex_);
         for (std::size_t i = 1; i < shards_.size(); ++i) {
             if (up_[i]) {
                 shards_[i]->loop().post([s = shards_[i].get()] { s->drain(); });
@@ -235,7 +246,8 @@ class http_runner {
     std::vector<std::thread> threads_;
     std::atomic<std::size_t> ready_{0};
     std::atomic<bool> failed_{false};
-    bool up_[256] = {};  // written by its shard before ready_, read after
+    std::mutex up_mutex_;  // guards up_
+    bool up_[256] = {};    // shards whose loop may be posted to
     bool draining_ = false;
 };
 

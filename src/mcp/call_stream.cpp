@@ -47,6 +47,7 @@ bool call_stream::send(base::byte_buffer message) noexcept {
             exchange_ = nullptr;
             ex.listen(nullptr);
             ex.end_sse();
+            on_gone();
         }
         engine_.wake_follower(*follower, session_, number_);
         return true;

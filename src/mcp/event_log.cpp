@@ -118,11 +118,15 @@ event_log::outcome event_log::read(event_id after, replay& out) const {
     return outcome::found;
 }
 
-std::uint64_t event_log::follow(std::uint32_t stream, std::size_t shard) {
+std::uint64_t event_log::follow(std::uint32_t stream, std::size_t shard,
+                                std::optional<std::size_t>* earlier) {
     const std::lock_guard lock(mutex_);
     const auto at = streams_.find(stream);
     if (at == streams_.end()) {
         return 0;
+    }
+    if (earlier != nullptr && at->second.follower_token != 0) {
+        *earlier = at->second.follower_shard;
     }
     at->second.follower_token = next_token_++;
     at->second.follower_shard = shard;

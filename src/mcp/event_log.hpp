@@ -58,8 +58,10 @@ class event_log {
     outcome read(event_id after, replay& out) const;
 
     // Somebody on `shard` continues the stream: from now on events are delivered by him alone. The
-    // token tells the newest follower from earlier ones.
-    std::uint64_t follow(std::uint32_t stream, std::size_t shard);
+    // token tells the newest follower from earlier ones. `earlier` gets the shard of the one
+    // before, who has to be told.
+    std::uint64_t follow(std::uint32_t stream, std::size_t shard,
+                         std::optional<std::size_t>* earlier = nullptr);
     bool is_follower(std::uint32_t stream, std::uint64_t token) const;
     // The shard to wake after an append; nothing while the first connection has the stream.
     std::optional<std::size_t> follower(std::uint32_t stream) const;

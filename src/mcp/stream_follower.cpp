@@ -5,11 +5,13 @@
 namespace pillion::mcp {
 
 stream_follower::stream_follower(engine& e, http::exchange& ex, session_ref s, event_id from)
-    : engine_(e),
-      exchange_(ex),
-      session_(std::move(s)),
-      at_(from),
-      token_(session_->events().follow(from.stream, e.shard())) {
+    : engine_(e), exchange_(ex), session_(std::move(s)), at_(from) {
+    std::optional<std::size_t> earlier;
+    token_ = session_->events().follow(from.stream, e.shard(), &earlier);
+    if (earlier) {
+        // He finds himself replaced and ends.
+        engine_.wake_follower(*earlier, session_, from.stream);
+    }
     session_->hold();
     engine_.changes().add(*this);
     engine_.add_follower(*this);

@@ -41,7 +41,7 @@ class stream_follower final : public base::list_hook<struct follower_tag>,
     http::exchange& exchange_;
     session_ref session_;
     event_id at_;
-    std::uint64_t token_;
+    std::uint64_t token_ = 0;
 };
 
 }  // namespace pillion::mcp

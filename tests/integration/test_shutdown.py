@@ -124,3 +124,16 @@ def test_open_calls_of_clients_that_left_hold_nothing_up(start, make_client):
     running.process.terminate()
     assert running.wait(25) == 0
     running.assert_nothing_left()
+
+
+# A second signal was passed on to a thread that had ended: the server died of it.
+def test_a_second_signal_finds_some_threads_gone_already(start):
+    running = start("--threads", 4, "--drain-timeout", "2s")
+    client = Client(running.address, "D").open()
+    connection, _ = slow(client, 1500)
+    running.process.send_signal(signal.SIGTERM)
+    time.sleep(0.3)
+    running.process.send_signal(signal.SIGTERM)
+    assert running.wait() == 0
+    connection.close()
+    client.close()

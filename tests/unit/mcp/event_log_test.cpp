@@ -75,17 +75,56 @@ TEST(event_ids, every_truncation_that_is_no_id_is_refused) {
 }
 
 TEST(event_ids, other_spellings_are_refused) {
-    const std::string_view wrong[] = {
-        "", "-", "--", "1", "1-", "-1", "1--1", "-1-1", "+1-1", "1-+1", "1--", "01-1", "1-01",
-        "00-0", "0-00", " 1-1", "1-1 ", "1 -1", "1- 1", "\t1-1", "1-1\n", "1-1-", "1-1-1", "1-1x",
-        "x1-1", "1x-1", "1_1", "1.0-1", "1-1.0", "1e1-1", "0x1-1", "1-0x1", "a-b", "1-a", "a-1",
-        "4294967296-1", "99999999999999999999-1", "1-18446744073709551616", "\xEF\xBC\x91-1",
-        "1\xE2\x80\x93" "1", "1-99999999999999999999999999999999999999999999999999999999"};
+    const std::string_view wrong[] = {"",
+                                      "-",
+                                      "--",
+                                      "1",
+                                      "1-",
+                                      "-1",
+                                      "1--1",
+                                      "-1-1",
+                                      "+1-1",
+                                      "1-+1",
+                                      "1--",
+                                      "01-1",
+                                      "1-01",
+                                      "00-0",
+                                      "0-00",
+                                      " 1-1",
+                                      "1-1 ",
+                                      "1 -1",
+                                      "1- 1",
+                                      "\t1-1",
+                                      "1-1\n",
+                                      "1-1-",
+                                      "1-1-1",
+                                      "1-1x",
+                                      "x1-1",
+                                      "1x-1",
+                                      "1_1",
+                                      "1.0-1",
+                                      "1-1.0",
+                                      "1e1-1",
+                                      "0x1-1",
+                                      "1-0x1",
+                                      "a-b",
+                                      "1-a",
+                                      "a-1",
+                                      "4294967296-1",
+                                      "99999999999999999999-1",
+                                      "1-18446744073709551616",
+                                      "\xEF\xBC\x91-1",
+                                      "1\xE2\x80\x93"
+                                      "1",
+                                      "1-99999999999999999999999999999999999999999999999999999999"};
     for (const std::string_view text : wrong) {
         EXPECT_FALSE(event_id::parse(text)) << text;
     }
     EXPECT_FALSE(event_id::parse(std::string_view("1-1\0", 4)));
-    EXPECT_FALSE(event_id::parse(std::string_view("\0" "1-1", 4)));
+    EXPECT_FALSE(
+        event_id::parse(std::string_view("\0"
+                                         "1-1",
+                                         4)));
     EXPECT_FALSE(event_id::parse(std::string_view("1\0-1", 4)));
 }
 
@@ -310,7 +349,9 @@ TEST(event_log_followers, the_newest_wins) {
     EXPECT_NE(first, 0U);
     EXPECT_TRUE(log.is_follower(s, first));
     EXPECT_EQ(log.follower(s), 3U);
-    const std::uint64_t second = log.follow(s, 0);
+    std::optional<std::size_t> earlier;
+    const std::uint64_t second = log.follow(s, 0, &earlier);
+    EXPECT_EQ(earlier, 3U);
     EXPECT_NE(first, second);
     EXPECT_FALSE(log.is_follower(s, first));
     EXPECT_TRUE(log.is_follower(s, second));
