@@ -23,7 +23,6 @@ TEST(event_log_threads, a_follower_misses_nothing_that_is_not_told_as_a_gap) {
         for (std::uint64_t i = 1; i <= events; ++i) {
             EXPECT_EQ(log.append(stream, std::to_string(i), static_cast<std::int64_t>(i)), i);
         }
-        log.finish(stream);
     });
     std::thread reader([&] {
         start.arrive_and_wait();
@@ -34,18 +33,22 @@ TEST(event_log_threads, a_follower_misses_nothing_that_is_not_told_as_a_gap) {
         while (true) {
             event_log::replay out;
             const auto outcome = log.read({stream, at}, out);
-            ASSERT_NE(outcome, event_log::outcome::unknown);
+            if (outcome == event_log::outcome::unknown) {
+                ADD_FAILURE() << "an open stream was forgotten";
+                break;
+            }
             if (outcome == event_log::outcome::gap) {
                 ++gaps;
                 ++at;
                 continue;
             }
             for (const kept_event& e : out.events) {
-                ASSERT_EQ(e.sequence, ++at);
-                ASSERT_EQ(e.text, std::to_string(at));
+                EXPECT_EQ(e.sequence, ++at);
+                EXPECT_EQ(e.text, std::to_string(at));
                 ++heard;
             }
-            if (out.finished && out.events.empty()) {
+            // The stream stays open meanwhile: a finished one may be forgotten for newer ones.
+            if (at == events) {
                 break;
             }
         }
@@ -80,6 +83,7 @@ TEST(event_log_threads, a_follower_misses_nothing_that_is_not_told_as_a_gap) {
     });
     writer.join();
     reader.join();
+    log.finish(stream);
     others.join();
     followers.join();
     EXPECT_GT(disturbed.load(), 0U);
