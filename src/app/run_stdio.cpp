@@ -112,7 +112,7 @@ class stdio_runner {
     static void on_limit(io::timer& self, void* owner) noexcept {
         auto& me = *static_cast<stdio_runner*>(owner);
         if (me.pipe_ended_) {
-            if (me.engine_->live_requests() == 0) {
+            if (me.engine_->idle()) {
                 return me.loop_.stop();
             }
             me.waited_ms_ += poll_ms;

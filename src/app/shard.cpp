@@ -89,7 +89,7 @@ bool shard::idle() const noexcept {
             return false;
         }
     }
-    return engine_->live_requests() == 0;
+    return engine_->idle();
 }
 
 void shard::drain() noexcept {

@@ -117,6 +117,8 @@ class engine {
     void stop_all() noexcept;
     bool draining() const noexcept { return draining_.requested(); }
     std::size_t live_requests() const noexcept { return live_; }
+    // Nothing is left: no request, and no task that still has to return after its request's end.
+    bool idle() const noexcept { return live_ == 0 && handlers_.running() == 0; }
     // Requested at drain(): what serves for ever (listen streams) hangs on it.
     coro::stop_node& drain_node() noexcept { return draining_; }
 

@@ -141,7 +141,7 @@ def test_connections_up_to_the_cap_and_beyond(start):
     wait_until(served, what="service after the cap")
 
 
-@pytest.mark.asan
+# Not under sanitizers: theirs need a descriptor to look at an object, and call it bad without one.
 def test_when_descriptors_run_out(start):
     def few_descriptors():
         resource.setrlimit(resource.RLIMIT_NOFILE, (100, 100))
