@@ -27,7 +27,6 @@ struct server_state {
     definitions defs;
     std::vector<own_option> options;
     std::vector<std::function<result<void>(server&)>> hooks;
-    bool frozen = false;
 
     std::mutex mutex;                 // guards the two below
     mcp::service* running = nullptr;  // while shards are up

@@ -12,7 +12,7 @@ namespace {
 // One open subscription; lives in the frame of its task.
 class subscription final : public change_listener {
  public:
-    subscription(request& r, json::view wanted) noexcept : request_(r), wanted_(wanted) {
+    subscription(request& r, json::view wanted) noexcept : request_(r) {
         const registry& reg = r.engine.registered();
         tools_ = !reg.tools().empty() && wanted["toolsListChanged"].boolean();
         prompts_ = !reg.prompts().empty() && wanted["promptsListChanged"].boolean();
@@ -103,7 +103,6 @@ class subscription final : public change_listener {
     }
 
     request& request_;
-    json::view wanted_;
     json::view uris_;
     bool tools_ = false;
     bool prompts_ = false;
