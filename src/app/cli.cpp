@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "app/prepare.hpp"
 #include "app/run_http.hpp"
 #include "app/run_stdio.hpp"
 #include "app/server_state.hpp"
@@ -185,23 +186,6 @@ bool read_common(const words& w, settings& to, std::string& fault) {
     return true;
 }
 
-// Runs the hooks and checks everything registered. Null with a fault.
-std::unique_ptr<const mcp::registry> prepare(server& s, const settings& set, std::string& fault) {
-    for (const auto& hook : s.state().hooks) {
-        const result<void> started = hook(s);
-        if (!started) {
-            fault = started.error().detail;
-            return nullptr;
-        }
-    }
-    std::vector<std::string> warnings;
-    auto frozen = mcp::registry::freeze(s.state().defs, set.request_timeout_ms, fault, warnings);
-    for (const std::string& warning : warnings) {
-        log::warn("registry.warning", {log::kv("text", warning)});
-    }
-    return frozen;
-}
-
 int print_version(const server& /*s*/, const detail::implementation_info& info) {
     std::printf("%s %s\n", info.name.c_str(), info.version.c_str());
     if (info.name != "pillion" || info.version != pillion::version) {
@@ -284,7 +268,7 @@ int run_command(server& s, int argc, char** argv) {
     if (!read_common(w, set, fault) || (command != "stdio" && !read_serving(w, set, fault))) {
         return usage_fault(info.name, fault);
     }
-    auto registered = prepare(s, set, fault);
+    auto registered = prepare(s, set.request_timeout_ms, fault);
     if (registered == nullptr) {
         return usage_fault(info.name, fault);
     }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -12,6 +13,10 @@
 #include "base/unique_function.hpp"
 #include "mcp/definitions.hpp"
 #include "mcp/service.hpp"
+
+namespace pillion::app {
+class test_host;
+}
 
 namespace pillion::detail {
 
@@ -26,7 +31,8 @@ struct own_option {
 struct server_state {
     definitions defs;
     std::vector<own_option> options;
-    std::vector<std::function<result<void>(server&)>> hooks;
+    std::vector<std::function<result<void>(server&)>> hooks;  // emptied when they have run
+    std::weak_ptr<app::test_host> tested;                     // while test clients are connected
 
     std::mutex mutex;                 // guards the two below
     mcp::service* running = nullptr;  // while shards are up

@@ -2,7 +2,7 @@
 //
 // It is a proactor: operations are submitted, completions come out of turn() and are dispatched
 // by the reactor afterwards, never from inside a submission. All three implementations pass the
-// same tests (tests/unit/io/backend_test.cpp).
+// same tests (tests/unit/io/backend_test.cpp); memory_backend.hpp is a fourth without descriptors.
 //
 // Thread: created and used by one shard thread; wake() alone may be called from anywhere.
 #pragma once

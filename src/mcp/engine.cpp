@@ -390,11 +390,11 @@ void engine::disconnected(request& r) noexcept {
     }
 }
 
-std::size_t engine::disconnect_modern() noexcept {
+std::size_t engine::disconnect_modern(const reply_channel& pipe) noexcept {
     std::size_t gone = 0;
     for (in_flight_list& list : in_flight_) {
         for (request& r : list) {
-            if (r.modern() && !r.replied) {
+            if (r.channel == &pipe && r.modern() && !r.replied) {
                 disconnected(r);
                 ++gone;
             }

@@ -65,9 +65,9 @@ class engine {
     // The client of this request went away. Modern requests stop; earlier ones run on without a
     // reply (REVISIONS §5.5).
     void disconnected(request& r) noexcept;
-    // The pipe's input ended: every modern request on this shard has lost its client. Returns how
-    // many there were.
-    std::size_t disconnect_modern() noexcept;
+    // The input of a pipe ended: every modern request that came through it has lost its client.
+    // Returns how many there were.
+    std::size_t disconnect_modern(const reply_channel& pipe) noexcept;
     // The pipe takes more again: whoever waits to write goes on.
     void writable() noexcept;
     // True when a suspended request of this session and id runs on this shard.

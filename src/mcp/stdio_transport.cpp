@@ -145,7 +145,7 @@ void stdio_transport::on_eof() noexcept {
     eof_ = true;
     engine_.end_questions();
     // Modern calls end with their client; earlier ones are answered first.
-    const std::size_t gone = engine_.disconnect_modern();
+    const std::size_t gone = engine_.disconnect_modern(*this);
     PILLION_ASSERT(gone <= under_way());
     forget(gone);
     close_if_done();

@@ -54,12 +54,14 @@ def compile_example(section, words, folder):
 
 
 def compile_snippets(text, words, folder):
-    """Every other ```cpp block compiles as it stands behind the include. Returns how many."""
+    """Every other ```cpp block compiles, behind the usual lines unless it brings its own. Returns
+    how many there are."""
     blocks = re.findall(r"^```cpp\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
-    snippets = [block for block in blocks if "#include" not in block]
+    snippets = [block for block in blocks if "int main(" not in block]
     source = folder / "snippet.cpp"
     for snippet in snippets:
-        source.write_text("#include <pillion/server.hpp>\nusing namespace pillion;\n" + snippet,
+        usual = "#include <pillion/server.hpp>\nusing namespace pillion;\n"
+        source.write_text(snippet if "#include" in snippet else usual + snippet,
                           encoding="utf-8")
         done = subprocess.run([*words[3:], "-std=c++20", f"-I{words[0]}/include", "-Wall",
                                "-Wextra", "-Werror", "-fsyntax-only", source],

@@ -55,7 +55,7 @@ pipe_end::pipe_end(world& in)
 pipe_end::~pipe_end() {
     transport_->close();
     output_.block(false);
-    world_.engine->disconnect_modern();
+    world_.engine->disconnect_modern(*transport_);
     world_.on.gate.set();
     for (int i = 0; i < 100 && (!ended_ || world_.engine->live_requests() > 0); ++i) {
         world_.pass_ms(1000);
