@@ -18,9 +18,9 @@
 // One endpoint then speaks all MCP revisions from 2024-11-05 to 2026-07-28, over Streamable HTTP
 // and stdio. Handlers are written once; the server translates.
 //
-// Registration happens before main()/run() on one thread; faults in it (bad schema, duplicate
-// name) are reported by main() as one clear line and exit code 2. The notify functions may be
-// called from any thread while the server runs.
+// Registration happens before main() on one thread; faults in it (bad schema, duplicate name) are
+// reported by main() as one clear line and exit code 2. While the server runs, update() and the
+// notify functions may be called from any thread.
 #pragma once
 
 #include <chrono>
@@ -45,6 +45,7 @@
 namespace pillion {
 
 namespace detail {
+struct definitions;
 struct server_state;
 struct tool_definition;
 struct prompt_definition;
@@ -103,7 +104,7 @@ class tool_builder {
     }
 
  private:
-    friend class server;
+    friend class catalog;
     explicit tool_builder(detail::tool_definition* definition) noexcept : definition_(definition) {}
 
     template <class Outcome, class Callable>
@@ -137,7 +138,7 @@ class prompt_builder {
     void run(prompt_handler handler);
 
  private:
-    friend class server;
+    friend class catalog;
     explicit prompt_builder(detail::prompt_definition* definition) noexcept
         : definition_(definition) {}
     detail::prompt_definition* definition_;
@@ -164,10 +165,29 @@ class resource_builder {
     void served_by_provider();
 
  private:
-    friend class server;
+    friend class catalog;
     explicit resource_builder(detail::resource_definition* definition) noexcept
         : definition_(definition) {}
     detail::resource_definition* definition_;
+};
+
+// What a server offers, to be changed while it runs: see server::update().
+class catalog {
+ public:
+    tool_builder tool(std::string name);
+    prompt_builder prompt(std::string name);
+    resource_builder resource(std::string uri);
+    resource_builder resource_template(std::string uri_template);
+    // False when there is none of that name. To replace one, remove it and add the new one.
+    bool remove_tool(std::string_view name);
+    bool remove_prompt(std::string_view name);
+    bool remove_resource(std::string_view uri);
+    bool remove_template(std::string_view uri_template);
+
+ private:
+    friend class server;
+    explicit catalog(detail::definitions& of) noexcept : definitions_(of) {}
+    detail::definitions& definitions_;
 };
 
 class server {
@@ -211,6 +231,14 @@ class server {
     int main(int argc, char** argv);
     // Ends main() as SIGTERM does: what is in flight is finished. Any thread.
     void shutdown() noexcept;
+
+    // ---- changing what is offered (any thread, while running) ----
+    // Runs `edit` at once, on the calling thread; what it adds and removes counts for every request
+    // that begins afterwards, and clients hear of the lists that changed. Requests under way end
+    // with what they began with; a removed handler is destroyed after the last of them, on any
+    // thread. When the outcome could not have been started, nothing changes, and `fault` says why.
+    // It takes as long as checking all registrations: not from the loop if there are hundreds.
+    bool update(const std::function<void(catalog&)>& edit, std::string* fault = nullptr);
 
     // ---- telling clients (any thread, while running) ----
     void tools_changed();

@@ -10,6 +10,7 @@ namespace pillion::app {
 
 std::unique_ptr<const mcp::registry> prepare(server& s, std::int64_t request_timeout_ms,
                                              std::string& fault) {
+    s.state().request_timeout_ms = request_timeout_ms;
     const auto hooks = std::exchange(s.state().hooks, {});
     for (const auto& hook : hooks) {
         const result<void> started = hook(s);

@@ -49,29 +49,18 @@ server& server::add_icon(icon what) {
     return *this;
 }
 
-tool_builder server::tool(std::string name) {
-    auto& d = state_->defs.tools.emplace_back();
-    d.name = std::move(name);
-    return tool_builder(&d);
-}
+tool_builder server::tool(std::string name) { return catalog(state_->defs).tool(std::move(name)); }
 
 prompt_builder server::prompt(std::string name) {
-    auto& d = state_->defs.prompts.emplace_back();
-    d.name = std::move(name);
-    return prompt_builder(&d);
+    return catalog(state_->defs).prompt(std::move(name));
 }
 
 resource_builder server::resource(std::string uri) {
-    auto& d = state_->defs.resources.emplace_back();
-    d.uri = std::move(uri);
-    return resource_builder(&d);
+    return catalog(state_->defs).resource(std::move(uri));
 }
 
 resource_builder server::resource_template(std::string uri_template) {
-    auto& d = state_->defs.resources.emplace_back();
-    d.is_template = true;
-    d.uri = std::move(uri_template);
-    return resource_builder(&d);
+    return catalog(state_->defs).resource_template(std::move(uri_template));
 }
 
 server& server::provide(std::shared_ptr<resource_provider> provider) {

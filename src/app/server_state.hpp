@@ -1,5 +1,5 @@
 // server_state: what a pillion::server holds. Thread: the registering one before main(); while it
-// runs only `running` is touched by others, under its mutex.
+// runs only `running` is touched by others, under its mutex, and the definitions by update().
 #pragma once
 
 #include <functional>
@@ -10,6 +10,7 @@
 
 #include <pillion/server.hpp>
 
+#include "base/limits.hpp"
 #include "base/unique_function.hpp"
 #include "mcp/definitions.hpp"
 #include "mcp/service.hpp"
@@ -34,6 +35,9 @@ struct server_state {
     std::vector<std::function<result<void>(server&)>> hooks;  // emptied when they have run
     std::weak_ptr<app::test_host> tested;                     // while test clients are connected
 
+    std::int64_t request_timeout_ms = limits::request_timeout_ms;
+
+    std::mutex update_mutex;          // one update at a time
     std::mutex mutex;                 // guards the two below
     mcp::service* running = nullptr;  // while shards are up
     std::function<void()> stop;       // begins the shutdown

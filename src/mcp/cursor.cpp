@@ -9,7 +9,7 @@ namespace pillion::mcp {
 
 namespace {
 
-// Layout before base64url: kind, provider (4 bytes little endian), key, checksum (8 bytes).
+// Layout before base64url: kind, number (4 bytes little endian), key, checksum (8 bytes).
 constexpr std::size_t front = 5;
 constexpr std::size_t back = 8;
 // Fixed, so that a cursor survives restarts and load balancers.
@@ -26,7 +26,7 @@ std::string_view encode_cursor(const position& at, base::arena& memory) {
     char* raw = static_cast<char*>(memory.allocate(size, 1));
     raw[0] = static_cast<char>(at.kind);
     for (unsigned i = 0; i < 4; ++i) {
-        raw[1 + i] = static_cast<char>(at.provider >> (8 * i) & 0xFFU);
+        raw[1 + i] = static_cast<char>(at.number >> (8 * i) & 0xFFU);
     }
     if (!at.after.empty()) {
         std::memcpy(raw + front, at.after.data(), at.after.size());
@@ -51,8 +51,7 @@ std::optional<position> decode_cursor(std::string_view text, base::arena& memory
     }
     position at{static_cast<list_kind>(raw[0]), 0, {raw + front, *size - front - back}};
     for (unsigned i = 0; i < 4; ++i) {
-        at.provider |= static_cast<std::uint32_t>(static_cast<unsigned char>(raw[1 + i]))
-                       << (8 * i);
+        at.number |= static_cast<std::uint32_t>(static_cast<unsigned char>(raw[1 + i])) << (8 * i);
     }
     return at;
 }

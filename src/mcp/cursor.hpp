@@ -23,8 +23,8 @@ enum class list_kind : char {
 
 struct position {
     list_kind kind;
-    std::uint32_t provider = 0;  // provided: which provider
-    std::string_view after;      // name or URI of the last entry sent; may be empty
+    std::uint32_t number = 0;  // provided: which provider; else the entry's registration
+    std::string_view after;    // name or URI of the last entry sent; may be empty
 };
 
 // The text form, in `memory`.

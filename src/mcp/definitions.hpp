@@ -1,12 +1,12 @@
-// definitions: what the user registered, as given. Filled by the builders before the start, then
-// frozen into a registry (registry.hpp) and never changed again.
+// definitions: what the user registered, as given. Filled by the builders, then frozen into a
+// registry (registry.hpp), which shares the single definitions. Those never change again; a server
+// that changes while it runs gets another registry of other definitions.
 //
 // Thread: the registering one until the freeze; read by all shards afterwards.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -35,6 +35,7 @@ struct tool_definition {
     std::vector<icon> icons;
     meta_list meta;
     tool_handler handler;
+    std::uint32_t serial = 0;  // the how-manieth registration of the server; likewise below
 };
 
 struct prompt_argument {
@@ -52,6 +53,7 @@ struct prompt_definition {
     std::vector<icon> icons;
     meta_list meta;
     prompt_handler handler;
+    std::uint32_t serial = 0;
 };
 
 // A resource or (is_template) a URI template.
@@ -70,6 +72,7 @@ struct resource_definition {
     std::map<std::string, completion_handler, std::less<>> complete;
     bool by_provider = false;
     resource_handler handler;
+    std::uint32_t serial = 0;
 };
 
 struct implementation_info {
@@ -82,12 +85,17 @@ struct implementation_info {
     std::vector<icon> icons;
 };
 
-// Everything registered. Deques: builders keep pointers to elements.
+// Everything registered. A copy shares the definitions.
 struct definitions {
     implementation_info info;
-    std::deque<tool_definition> tools;
-    std::deque<prompt_definition> prompts;
-    std::deque<resource_definition> resources;  // templates among them
+    std::vector<std::shared_ptr<tool_definition>> tools;
+    std::vector<std::shared_ptr<prompt_definition>> prompts;
+    std::vector<std::shared_ptr<resource_definition>> resources;  // templates among them
+    std::uint32_t registrations = 0;                              // so far
+    // What clients were told once stays offered, if only as an empty list.
+    bool offered_tools = false;
+    bool offered_prompts = false;
+    bool offered_resources = false;
     std::vector<std::shared_ptr<resource_provider>> providers;
     std::size_t page_size = 0;  // 0: the default
     std::chrono::milliseconds cache_ttl{0};

@@ -15,8 +15,9 @@
 
 namespace pillion::detail {
 
-request_state::request_state(mcp::engine& on) noexcept
+request_state::request_state(mcp::engine& on, mcp::edition& from) noexcept
     : engine(on),
+      served_from(from),
       memory(on.loop().chunks()),
       ctx(this),
       stop(&on.root_),
@@ -82,6 +83,26 @@ engine::~engine() {
     }
 }
 
+edition& engine::current_edition() noexcept {
+    const std::uint64_t number = shared_.edition();
+    if (!editions_.empty() && editions_.back()->number == number) {
+        return *editions_.back();
+    }
+    auto next = std::make_unique<edition>();
+    // The registry may be newer than the number: then it is fetched once more.
+    next->number = number;
+    next->offers = shared_.registered();
+    editions_.push_back(std::move(next));
+    drop_old_editions();
+    return *editions_.back();
+}
+
+void engine::drop_old_editions() noexcept {
+    const edition* const current = editions_.back().get();
+    std::erase_if(editions_,
+                  [current](const auto& e) { return e.get() != current && e->requests == 0; });
+}
+
 request& engine::make() noexcept {
     void* block = spare_;
     if (block != nullptr) {
@@ -92,7 +113,9 @@ request& engine::make() noexcept {
         PILLION_ASSERT(block != nullptr);
     }
     ++live_;
-    auto* r = ::new (block) request(*this);
+    edition& from = current_edition();
+    ++from.requests;
+    auto* r = ::new (block) request(*this, from);
     r->started_ns = loop_.now_ns();
     return *r;
 }
@@ -102,8 +125,12 @@ void engine::discard(request& r) noexcept {
     if (r.held_session) {
         r.session->release(now_ms());
     }
+    edition& from = r.served_from;
     r.~request();
     --live_;
+    if (--from.requests == 0 && &from != editions_.back().get()) {
+        drop_old_editions();
+    }
     if (spares_ < spare_max) {
         *reinterpret_cast<void**>(&r) = spare_;
         spare_ = &r;

@@ -8,9 +8,11 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include <pillion/task.hpp>
 
@@ -41,7 +43,8 @@ class engine {
 
     io::reactor& loop() noexcept { return loop_; }
     service& shared() noexcept { return shared_; }
-    const registry& registered() const noexcept { return shared_.registered(); }
+    // What a request that begins now is served from; valid until the next one begins.
+    const registry& registered() noexcept { return *current_edition().offers; }
     std::size_t shard() const noexcept { return shard_; }
     hub& changes() noexcept { return hub_; }
     std::int64_t now_ms() const noexcept { return loop_.now_ns() / 1'000'000; }
@@ -136,6 +139,8 @@ class engine {
     void went_async(request& r) noexcept;
     void answer_here(const session* from, std::string_view id, std::string_view message) noexcept;
     void maybe_free(request& r) noexcept;
+    edition& current_edition() noexcept;
+    void drop_old_editions() noexcept;
     std::size_t bucket_of(const session* s, json::view id) const noexcept;
 
     // methods_*.cpp
@@ -165,7 +170,8 @@ class engine {
     coro::stop_node draining_;  // drain() requests it
     coro::scope handlers_;
     std::array<in_flight_list, buckets> in_flight_;
-    void* spare_ = nullptr;  // freed request blocks
+    std::vector<std::unique_ptr<edition>> editions_;  // oldest first, the last one is current
+    void* spare_ = nullptr;                           // freed request blocks
     std::size_t spares_ = 0;
     std::size_t live_ = 0;
     std::unordered_map<std::string, legacy_sse*, base::bytes_hash, std::equal_to<>> sse_;

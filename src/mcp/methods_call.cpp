@@ -167,7 +167,7 @@ void engine::method_tools_call(request& r) {
         return refuse(r, bad_params("name is required", name_required));
     }
     r.target = name.str();
-    r.tool = registered().find_tool(r.target);
+    r.tool = r.registered().find_tool(r.target);
     if (r.tool == nullptr) {
         return refuse(r, bad_params("Unknown tool", R"({"field":"name","reason":"not_found"})"));
     }
@@ -200,7 +200,7 @@ void engine::method_prompts_get(request& r) {
         return refuse(r, bad_params("name is required", name_required));
     }
     r.target = name.str();
-    r.prompt = registered().find_prompt(r.target);
+    r.prompt = r.registered().find_prompt(r.target);
     if (r.prompt == nullptr) {
         return refuse(r, bad_params("Unknown prompt", R"({"field":"name","reason":"not_found"})"));
     }
@@ -235,10 +235,10 @@ void engine::method_resources_read(request& r) {
         return refuse(r, bad_params("uri is required", R"({"field":"uri","reason":"required"})"));
     }
     r.target = uri.str();
-    r.resource = registered().find_resource(r.target);
+    r.resource = r.registered().find_resource(r.target);
     if (r.resource == nullptr) {
         r.variables = r.memory.array<template_value>(uri_template::variables_max);
-        for (const resource& t : registered().templates()) {
+        for (const resource& t : r.registered().templates()) {
             const auto count = t.definition->handler
                                    ? t.pattern.match(r.target, r.memory, r.variables)
                                    : std::nullopt;
@@ -250,7 +250,7 @@ void engine::method_resources_read(request& r) {
         }
     }
     if (r.resource == nullptr) {
-        for (const auto& provider : registered().providers()) {
+        for (const auto& provider : r.registered().providers()) {
             if (provider->owns(r.target)) {
                 r.provider = provider.get();
                 break;
@@ -276,7 +276,7 @@ void engine::method_complete(request& r) {
         return refuse(r, bad_params("ref and argument with name and value are required",
                                     R"({"field":"argument","reason":"required"})"));
     }
-    const completion_handler* handler = find_completion(registered(), r.params, why);
+    const completion_handler* handler = find_completion(r.registered(), r.params, why);
     if (handler == nullptr) {
         return refuse(r, why);
     }

@@ -35,23 +35,27 @@ bool read_cursor(request& r, list_kind kind, list_kind also, position& at, bool&
     return true;
 }
 
-// Where a list in registration order goes on behind the entry `after`; registered entries do not
-// vanish while the server runs.
+// Where a list in registration order goes on behind the entry that a cursor names, or behind the
+// place that entry had when it is gone.
 template <class List, class NameOf>
-std::size_t index_after(const List& list, std::string_view after, NameOf&& name_of) {
+std::size_t index_after(const List& list, const position& at, NameOf&& name_of) {
     for (std::size_t i = 0; i < list.size(); ++i) {
-        if (name_of(list[i]) == after) {
+        if (name_of(list[i]) == at.after) {
             return i + 1;
         }
     }
-    return list.size();
+    std::size_t i = 0;
+    while (i < list.size() && list[i].definition->serial <= at.number) {
+        ++i;
+    }
+    return i;
 }
 
 // A page of a registered list as the whole reply.
 template <class List, class NameOf>
 base::byte_buffer page_reply(request& r, list_kind kind, std::string_view member, const List& list,
                              std::size_t from, NameOf&& name_of) {
-    const registry& reg = r.engine.registered();
+    const registry& reg = r.registered();
     const std::size_t to = std::min(list.size(), from + reg.page_size());
     base::byte_buffer out = r.new_message();
     json::writer w = begin_result(r, out);
@@ -63,7 +67,7 @@ base::byte_buffer page_reply(request& r, list_kind kind, std::string_view member
     w.end_array();
     if (to < list.size()) {
         w.key_raw(R"("nextCursor":)");
-        const position next{kind, 0, name_of(list[to - 1])};
+        const position next{kind, list[to - 1].definition->serial, name_of(list[to - 1])};
         w.string(encode_cursor(next, r.memory));
     }
     write_caching(r, w, reg.cache_ttl_ms(), false);
@@ -79,7 +83,7 @@ void registered_list(engine& e, request& r, list_kind kind, std::string_view mem
     if (!read_cursor(r, kind, kind, at, given)) {
         return e.reply_error(r, bad_cursor());
     }
-    const std::size_t from = given ? index_after(list, at.after, name_of) : 0;
+    const std::size_t from = given ? index_after(list, at, name_of) : 0;
     e.reply(r, page_reply(r, kind, member, list, from, name_of));
 }
 
@@ -142,18 +146,18 @@ class page_writer final : public resource_page {
 }  // namespace
 
 void engine::method_tools_list(request& r) {
-    registered_list(*this, r, list_kind::tools, R"("tools":)", registered().tools(),
+    registered_list(*this, r, list_kind::tools, R"("tools":)", r.registered().tools(),
                     [](const tool& t) { return std::string_view(t.definition->name); });
 }
 
 void engine::method_prompts_list(request& r) {
-    registered_list(*this, r, list_kind::prompts, R"("prompts":)", registered().prompts(),
+    registered_list(*this, r, list_kind::prompts, R"("prompts":)", r.registered().prompts(),
                     [](const prompt& p) { return std::string_view(p.definition->name); });
 }
 
 void engine::method_templates_list(request& r) {
     registered_list(*this, r, list_kind::templates, R"("resourceTemplates":)",
-                    registered().templates(),
+                    r.registered().templates(),
                     [](const resource& t) { return std::string_view(t.definition->uri); });
 }
 
@@ -161,7 +165,7 @@ namespace {
 
 // Registered resources first, then what the providers have, one behind the other.
 task<> list_resources(engine& e, request& r, position at, bool given) {
-    const registry& reg = e.registered();
+    const registry& reg = r.registered();
     base::byte_buffer out = r.new_message();
     json::writer w = begin_result(r, out);
     w.key_raw(R"("resources":)");
@@ -173,24 +177,25 @@ task<> list_resources(engine& e, request& r, position at, bool given) {
         const auto& list = reg.resources();
         std::size_t i = 0;
         if (given) {
-            i = index_after(list, at.after,
+            i = index_after(list, at,
                             [](const resource& x) { return std::string_view(x.definition->uri); });
         }
         std::size_t room = reg.page_size();
         for (; i < list.size() && room > 0; ++i, --room) {
             w.raw(list[i].entry[static_cast<std::size_t>(r.rev)]);
+            next.number = list[i].definition->serial;
             next.after = list[i].definition->uri;
         }
         more = i < list.size();
         page.set_room(room);
         if (!more) {
             at.kind = list_kind::provided;
-            at.provider = 0;
+            at.number = 0;
             at.after = {};
         }
     }
     const auto& providers = reg.providers();
-    while (!more && at.kind == list_kind::provided && at.provider < providers.size()) {
+    while (!more && at.kind == list_kind::provided && at.number < providers.size()) {
         if (page.room() == 0) {
             // Full at a seam: the next page asks this provider from where it stands.
             more = true;
@@ -198,7 +203,7 @@ task<> list_resources(engine& e, request& r, position at, bool given) {
             break;
         }
         page.forget_last();
-        resource_provider& provider = *providers[at.provider];
+        resource_provider& provider = *providers[at.number];
         result<bool> rest = co_await provider.list(r.ctx, at.after, page);
         if (!rest) {
             fault f;
@@ -211,11 +216,11 @@ task<> list_resources(engine& e, request& r, position at, bool given) {
         if (*rest) {
             more = true;
             next.kind = list_kind::provided;
-            next.provider = at.provider;
+            next.number = at.number;
             next.after = page.last().empty() ? at.after : page.last();
             break;
         }
-        ++at.provider;
+        ++at.number;
         at.after = {};
     }
     w.end_array();
@@ -235,7 +240,7 @@ void engine::method_resources_list(request& r) {
     position at{list_kind::resources, 0, {}};
     bool given = false;
     if (!read_cursor(r, list_kind::resources, list_kind::provided, at, given) ||
-        (at.kind == list_kind::provided && at.provider >= registered().providers().size())) {
+        (at.kind == list_kind::provided && at.number >= r.registered().providers().size())) {
         return refuse(r, bad_cursor());
     }
     r.deadline_ns = loop_.now_ns() + shared_.options().request_timeout_ms * 1'000'000;

@@ -13,9 +13,9 @@ namespace {
 class subscription final : public change_listener {
  public:
     subscription(request& r, json::view wanted) noexcept : request_(r) {
-        const registry& reg = r.engine.registered();
-        tools_ = !reg.tools().empty() && wanted["toolsListChanged"].boolean();
-        prompts_ = !reg.prompts().empty() && wanted["promptsListChanged"].boolean();
+        const registry& reg = r.registered();
+        tools_ = reg.has_tools() && wanted["toolsListChanged"].boolean();
+        prompts_ = reg.has_prompts() && wanted["promptsListChanged"].boolean();
         resources_ = reg.has_resources() && wanted["resourcesListChanged"].boolean();
         uris_ = reg.has_resources() ? wanted["resourceSubscriptions"] : json::view{};
     }
@@ -129,7 +129,7 @@ void end_listening(engine& e, request& r) {
     rpc::write_id(w, r.id);
     w.fragment(
         R"(,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":)");
-    w.raw(e.registered().short_info());
+    w.raw(r.registered().short_info());
     w.key_raw(R"("io.modelcontextprotocol/subscriptionId":)");
     rpc::write_id(w, r.id);
     w.fragment("}}}");

@@ -69,10 +69,10 @@ void engine::method_initialize(request& r) {
     w.key_raw(R"("protocolVersion":)");
     w.string(name_of(r.rev));
     w.key_raw(R"("capabilities":)");
-    w.raw(registered().capabilities_json(r.rev));
+    w.raw(r.registered().capabilities_json(r.rev));
     w.key_raw(R"("serverInfo":)");
-    w.raw(registered().implementation_json(r.rev));
-    write_instructions(w, registered());
+    w.raw(r.registered().implementation_json(r.rev));
+    write_instructions(w, r.registered());
     end_result(r, w);
     reply(r, std::move(out));
 }
@@ -83,9 +83,9 @@ void engine::method_discover(request& r) {
     w.key_raw(R"("supportedVersions":)");
     w.raw(all_revisions_json());
     w.key_raw(R"("capabilities":)");
-    w.raw(registered().capabilities_json(r.rev));
-    write_instructions(w, registered());
-    write_caching(r, w, registered().cache_ttl_ms(), true);
+    w.raw(r.registered().capabilities_json(r.rev));
+    write_instructions(w, r.registered());
+    write_caching(r, w, r.registered().cache_ttl_ms(), true);
     end_result(r, w);
     reply(r, std::move(out));
 }

@@ -56,10 +56,10 @@ bool offered(method_id m, const registry& has) noexcept {
     switch (m) {
         case method_id::tools_list:
         case method_id::tools_call:
-            return !has.tools().empty();
+            return has.has_tools();
         case method_id::prompts_list:
         case method_id::prompts_get:
-            return !has.prompts().empty();
+            return has.has_prompts();
         case method_id::resources_list:
         case method_id::resources_templates_list:
         case method_id::resources_read:
@@ -74,7 +74,7 @@ bool offered(method_id m, const registry& has) noexcept {
 }
 
 bool method_known(request& r, fault& why) {
-    if (exists_in(r.mid, r.rev) && offered(r.mid, r.engine.registered())) {
+    if (exists_in(r.mid, r.rev) && offered(r.mid, r.registered())) {
         return true;
     }
     // Under earlier revisions a 404 would tell the client that its session is gone.

@@ -67,8 +67,9 @@ constexpr std::string_view no_arguments = R"({"type":"object","additionalPropert
 
 bool registry::add_tools(std::int64_t default_timeout_ms, std::string& fault,
                          std::vector<std::string>& warnings) {
-    tools_.reserve(from_->tools.size());
-    for (const detail::tool_definition& d : from_->tools) {
+    tools_.reserve(from_.tools.size());
+    for (const auto& given : from_.tools) {
+        const detail::tool_definition& d = *given;
         const std::string where = "tool \"" + d.name + "\"";
         if (d.name.empty() || !base::utf8::validate(d.name)) {
             fault = where + ": a tool needs a name";
@@ -115,8 +116,9 @@ bool registry::add_tools(std::int64_t default_timeout_ms, std::string& fault,
 }
 
 bool registry::add_prompts(std::string& fault) {
-    prompts_.reserve(from_->prompts.size());
-    for (const detail::prompt_definition& d : from_->prompts) {
+    prompts_.reserve(from_.prompts.size());
+    for (const auto& given : from_.prompts) {
+        const detail::prompt_definition& d = *given;
         const std::string where = "prompt \"" + d.name + "\"";
         if (d.name.empty() || !d.handler) {
             fault = where + (d.name.empty() ? ": needs a name" : ": has no handler, call run()");
@@ -141,9 +143,10 @@ bool registry::add_prompts(std::string& fault) {
 }
 
 bool registry::add_resources(std::string& fault) {
-    resources_.reserve(from_->resources.size());
-    templates_.reserve(from_->resources.size());
-    for (const detail::resource_definition& d : from_->resources) {
+    resources_.reserve(from_.resources.size());
+    templates_.reserve(from_.resources.size());
+    for (const auto& given : from_.resources) {
+        const detail::resource_definition& d = *given;
         const std::string where = "resource \"" + d.uri + "\"";
         if (d.uri.empty() || d.name.empty()) {
             fault = where + ": needs a URI and a name";
@@ -182,8 +185,8 @@ bool registry::add_resources(std::string& fault) {
 
 void registry::render_server() {
     offer what;
-    what.tools = !tools_.empty();
-    what.prompts = !prompts_.empty();
+    what.tools = has_tools();
+    what.prompts = has_prompts();
     what.resources = has_resources();
     what.completions = has_completions_;
     implementation_ = render_all([&](revision r) { return render_implementation(info(), r); });
@@ -199,7 +202,7 @@ std::unique_ptr<const registry> registry::freeze(const detail::definitions& from
                                                  std::string& fault,
                                                  std::vector<std::string>& warnings) {
     auto r = std::make_unique<registry>();
-    r->from_ = &from;
+    r->from_ = from;
     r->page_size_ = from.page_size == 0 ? limits::page_size : from.page_size;
     if (from.info.name.empty() || from.info.version.empty()) {
         fault = "a server needs a name and a version";

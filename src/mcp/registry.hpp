@@ -1,7 +1,8 @@
 // registry: the frozen form of the definitions, ready to serve: names indexed, schemas compiled,
 // every list entry rendered once per revision.
 //
-// Immutable after freeze(): all shards read it without locks. It outlives every request.
+// Immutable after freeze(): all shards read it without locks. A server that changes while it runs
+// gets another one; every request keeps the one it began with (engine.hpp).
 #pragma once
 
 #include <array>
@@ -67,15 +68,18 @@ class registry {
     const std::vector<resource>& resources() const noexcept { return resources_; }
     const std::vector<resource>& templates() const noexcept { return templates_; }
     const std::vector<std::shared_ptr<resource_provider>>& providers() const noexcept {
-        return from_->providers;
+        return from_.providers;
     }
 
-    const detail::implementation_info& info() const noexcept { return from_->info; }
+    const detail::implementation_info& info() const noexcept { return from_.info; }
     std::size_t page_size() const noexcept { return page_size_; }
-    std::int64_t cache_ttl_ms() const noexcept { return from_->cache_ttl.count(); }
+    std::int64_t cache_ttl_ms() const noexcept { return from_.cache_ttl.count(); }
 
+    bool has_tools() const noexcept { return !tools_.empty() || from_.offered_tools; }
+    bool has_prompts() const noexcept { return !prompts_.empty() || from_.offered_prompts; }
     bool has_resources() const noexcept {
-        return !resources_.empty() || !templates_.empty() || !from_->providers.empty();
+        return from_.offered_resources || !resources_.empty() || !templates_.empty() ||
+               !from_.providers.empty();
     }
     bool has_completions() const noexcept { return has_completions_; }
 
@@ -99,7 +103,7 @@ class registry {
     bool add_resources(std::string& fault);
     void render_server();
 
-    const detail::definitions* from_ = nullptr;
+    detail::definitions from_;
     std::size_t page_size_ = 0;
     bool has_completions_ = false;
     std::vector<tool> tools_;

@@ -44,8 +44,8 @@ json::writer begin_result(request& r, base::byte_buffer& out) {
 void end_result(request& r, json::writer& w, const detail::meta_node* meta) {
     if (r.modern()) {
         w.fragment(R"(,"_meta":{"io.modelcontextprotocol/serverInfo":)");
-        w.raw(r.mid == method_id::discover ? r.engine.registered().implementation_json(r.rev)
-                                           : r.engine.registered().short_info());
+        w.raw(r.mid == method_id::discover ? r.registered().implementation_json(r.rev)
+                                           : r.registered().short_info());
     } else if (meta != nullptr) {
         w.key_raw(R"("_meta":)");
         w.begin_object();

@@ -6,7 +6,9 @@
 // Thread: the shard it arrived on.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string_view>
 
 #include <pillion/context.hpp>
@@ -27,14 +29,22 @@
 
 namespace pillion::mcp {
 class engine;
-}
+
+// A registry as one shard uses it, with the number of the shard's requests that do.
+struct edition {
+    std::uint64_t number = 0;
+    std::shared_ptr<const registry> offers;
+    std::size_t requests = 0;
+};
+
+}  // namespace pillion::mcp
 
 namespace pillion::detail {
 
 struct in_flight_tag {};
 
 struct request_state : base::list_hook<in_flight_tag> {
-    explicit request_state(mcp::engine& on) noexcept;
+    request_state(mcp::engine& on, mcp::edition& from) noexcept;
     request_state(const request_state&) = delete;
     request_state& operator=(const request_state&) = delete;
     ~request_state();
@@ -52,8 +62,11 @@ struct request_state : base::list_hook<in_flight_tag> {
     json::view parse(std::string_view text) noexcept;
 
     bool modern() const noexcept { return mcp::is_modern(rev); }
+    // What the server offered when this request began: the same until its end.
+    const mcp::registry& registered() const noexcept { return *served_from.offers; }
 
     mcp::engine& engine;
+    mcp::edition& served_from;
     base::arena memory;
     context ctx;
 

@@ -283,8 +283,7 @@ base::byte_buffer resource_reply(request& r, const detail::result_state& result)
         write_resource_body(w, *n);
     }
     w.end_array();
-    const std::int64_t ttl =
-        result.ttl_ms >= 0 ? result.ttl_ms : r.engine.registered().cache_ttl_ms();
+    const std::int64_t ttl = result.ttl_ms >= 0 ? result.ttl_ms : r.registered().cache_ttl_ms();
     write_caching(r, w, ttl, result.shared_cache);
     end_result(r, w, result.meta);
     return out;

@@ -5,7 +5,7 @@
 
 namespace pillion::mcp {
 
-service::service(std::unique_ptr<const registry> registered, pillion::server& host,
+service::service(std::shared_ptr<const registry> registered, pillion::server& host,
                  io::offload& blocking, std::size_t shards, const service_options& options)
     : registry_(std::move(registered)),
       host_(host),
@@ -16,6 +16,17 @@ service::service(std::unique_ptr<const registry> registered, pillion::server& ho
     for (std::size_t i = 0; i < shards; ++i) {
         engines_.push_back(std::make_unique<slot>());
     }
+}
+
+std::shared_ptr<const registry> service::registered() const {
+    const std::lock_guard lock(registry_mutex_);
+    return registry_;
+}
+
+void service::replace(std::shared_ptr<const registry> next) {
+    const std::lock_guard lock(registry_mutex_);
+    registry_.swap(next);
+    edition_.fetch_add(1, std::memory_order_release);
 }
 
 void service::join(std::size_t shard, engine& e) noexcept {

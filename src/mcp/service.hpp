@@ -1,8 +1,8 @@
-// service: what all shards share: the frozen registry, the sessions, the options, and the way to
+// service: what all shards share: the registry, the sessions, the options, and the way to
 // reach the other shards.
 //
 // Built by the application before the shards start and destroyed after they ended. Thread-safety:
-// immutable, or safe to call from any shard where noted.
+// immutable, or safe to call from any thread where noted.
 #pragma once
 
 #include <atomic>
@@ -39,10 +39,16 @@ struct service_options {
 
 class service {
  public:
-    service(std::unique_ptr<const registry> registered, pillion::server& host,
+    service(std::shared_ptr<const registry> registered, pillion::server& host,
             io::offload& blocking, std::size_t shards, const service_options& options);
 
-    const registry& registered() const noexcept { return *registry_; }
+    // What the server offers at present, and which edition that is: engines compare the number with
+    // every request and fetch the registry when it has moved. Any thread.
+    std::shared_ptr<const registry> registered() const;
+    std::uint64_t edition() const noexcept { return edition_.load(std::memory_order_acquire); }
+    // From now on requests are served from `next`.
+    void replace(std::shared_ptr<const registry> next);
+
     pillion::server& host() noexcept { return host_; }
     io::offload& blocking() noexcept { return blocking_; }
     session_table& sessions() noexcept { return sessions_; }
@@ -73,7 +79,9 @@ class service {
         mcp::engine* up = nullptr;
     };
 
-    std::unique_ptr<const registry> registry_;
+    mutable std::mutex registry_mutex_;  // guards registry_
+    std::shared_ptr<const registry> registry_;
+    std::atomic<std::uint64_t> edition_{1};
     pillion::server& host_;
     io::offload& blocking_;
     service_options options_;

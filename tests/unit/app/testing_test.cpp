@@ -45,6 +45,16 @@ struct traces {
     stop_cause cause = stop_cause::none;
 };
 
+struct waiter {
+    traces& left;
+    task<tool_result> operator()(context& ctx) const {
+        co_await ctx.until_stopped();
+        left.cause = ctx.why_stopped();
+        ++left.ended;
+        co_return ctx.text("stopped");
+    }
+};
+
 void furnish(server& s, traces& left) {
     s.tool("greet").input(object().required("name", string().min(1))).run(greet);
     s.tool("nap").input(object().required("seconds", integer())).timeout(2h).run(nap);
@@ -55,12 +65,7 @@ void furnish(server& s, traces& left) {
     s.tool("book").run(book);
     s.tool("throws").run(
         [](context&) -> tool_result { throw std::runtime_error("secret detail"); });
-    s.tool("wait").timeout(1h).run([&left](context& ctx) -> task<tool_result> {
-        co_await ctx.until_stopped();
-        left.cause = ctx.why_stopped();
-        ++left.ended;
-        co_return ctx.text("stopped");
-    });
+    s.tool("wait").timeout(1h).run(waiter{left});
     s.tool("compute").run([](context& ctx) -> task<tool_result> {
         auto work = [] { return 6 * 7; };
         const int product = co_await ctx.blocking(work);

@@ -23,7 +23,7 @@ TEST_F(cursor, what_was_encoded_comes_back) {
             const auto back = decode_cursor(encode_cursor(at, memory), memory);
             ASSERT_TRUE(back.has_value());
             EXPECT_EQ(back->kind, kind);
-            EXPECT_EQ(back->provider, 7U);
+            EXPECT_EQ(back->number, 7U);
             EXPECT_EQ(back->after, key);
         }
     }

@@ -375,9 +375,9 @@ TEST(lists, pages_follow_each_other_in_both_eras) {
                 break;
             }
         }
-        ASSERT_EQ(names.size(), w.service->registered().tools().size());
+        ASSERT_EQ(names.size(), w.service->registered()->tools().size());
         for (std::size_t i = 0; i < names.size(); ++i) {
-            EXPECT_EQ(names[i], w.service->registered().tools()[i].definition->name);
+            EXPECT_EQ(names[i], w.service->registered()->tools()[i].definition->name);
         }
     }
 }

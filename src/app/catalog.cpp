@@ -1,0 +1,115 @@
+// Registration, before the start and while a server runs (include/pillion/server.hpp).
+#include <algorithm>
+#include <memory>
+
+#include <pillion/server.hpp>
+
+#include "app/server_state.hpp"
+#include "base/log.hpp"
+#include "mcp/registry.hpp"
+
+namespace pillion {
+
+namespace {
+
+// A new definition at the end of its list.
+template <class Definition>
+Definition& add_to(std::vector<std::shared_ptr<Definition>>& list, detail::definitions& all) {
+    list.push_back(std::make_shared<Definition>());
+    list.back()->serial = ++all.registrations;
+    return *list.back();
+}
+
+template <class List, class Matches>
+bool remove_from(List& list, Matches&& matches) {
+    return std::erase_if(list, [&](const auto& d) { return matches(*d); }) > 0;
+}
+
+// Whether what clients see of the lists differs.
+void publish_changes(mcp::service& to, const detail::definitions& before,
+                     const detail::definitions& after) {
+    if (before.tools != after.tools) {
+        to.publish(mcp::change::tools);
+    }
+    if (before.prompts != after.prompts) {
+        to.publish(mcp::change::prompts);
+    }
+    if (before.resources != after.resources) {
+        to.publish(mcp::change::resources);
+    }
+}
+
+}  // namespace
+
+tool_builder catalog::tool(std::string name) {
+    detail::tool_definition& d = add_to(definitions_.tools, definitions_);
+    d.name = std::move(name);
+    return tool_builder(&d);
+}
+
+prompt_builder catalog::prompt(std::string name) {
+    detail::prompt_definition& d = add_to(definitions_.prompts, definitions_);
+    d.name = std::move(name);
+    return prompt_builder(&d);
+}
+
+resource_builder catalog::resource(std::string uri) {
+    detail::resource_definition& d = add_to(definitions_.resources, definitions_);
+    d.uri = std::move(uri);
+    return resource_builder(&d);
+}
+
+resource_builder catalog::resource_template(std::string uri_template) {
+    detail::resource_definition& d = add_to(definitions_.resources, definitions_);
+    d.is_template = true;
+    d.uri = std::move(uri_template);
+    return resource_builder(&d);
+}
+
+bool catalog::remove_tool(std::string_view name) {
+    return remove_from(definitions_.tools, [&](const auto& d) { return d.name == name; });
+}
+
+bool catalog::remove_prompt(std::string_view name) {
+    return remove_from(definitions_.prompts, [&](const auto& d) { return d.name == name; });
+}
+
+bool catalog::remove_resource(std::string_view uri) {
+    return remove_from(definitions_.resources,
+                       [&](const auto& d) { return !d.is_template && d.uri == uri; });
+}
+
+bool catalog::remove_template(std::string_view uri_template) {
+    return remove_from(definitions_.resources,
+                       [&](const auto& d) { return d.is_template && d.uri == uri_template; });
+}
+
+bool server::update(const std::function<void(catalog&)>& edit, std::string* fault) {
+    const std::lock_guard one_at_a_time(state_->update_mutex);
+    detail::definitions next = state_->defs;
+    next.offered_tools = next.offered_tools || !next.tools.empty();
+    next.offered_prompts = next.offered_prompts || !next.prompts.empty();
+    next.offered_resources = next.offered_resources || !next.resources.empty();
+    catalog open(next);
+    edit(open);
+    std::string why;
+    std::vector<std::string> warnings;
+    std::shared_ptr<const mcp::registry> frozen =
+        mcp::registry::freeze(next, state_->request_timeout_ms, why, warnings);
+    if (frozen == nullptr) {
+        log::warn("registry.update_refused", {log::kv("reason", why)});
+        if (fault != nullptr) {
+            *fault = std::move(why);
+        }
+        return false;
+    }
+    std::swap(state_->defs, next);
+    const std::lock_guard lock(state_->mutex);
+    if (state_->running != nullptr) {
+        state_->running->replace(std::move(frozen));
+        publish_changes(*state_->running, next, state_->defs);
+    }
+    return true;
+}
+
+}  // namespace pillion
