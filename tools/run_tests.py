@@ -10,6 +10,9 @@ one by one, `other` is any other program and counts one; besides, `threads` mark
 under ThreadSanitizer and `user` those that run again as an ordinary user. The pytest files of
 tests/integration take the programs from PILLION_BIN and FIXTURE_BIN; those marked `asan` run again
 on the sanitized programs, those marked `user` as an ordinary user.
+
+The suites run in two lanes at the same time, those of the release build and those with sanitizers:
+most tests wait more than they compute. Builds give way to tests.
 """
 
 import ast
@@ -22,6 +25,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import xml.etree.ElementTree
 
@@ -47,7 +51,8 @@ def build(count, kind, *targets):
     """Builds once in a run. A failed build counts as a failed test of the suite that wanted it."""
     key = (kind, targets)
     if key not in built:
-        code, output = run(["tools/build", "--type", kind, "--", *targets], BUILD_S)
+        code, output = run(["nice", "-n", "10", "tools/build", "--type", kind, "--", *targets],
+                           BUILD_S)
         built[key] = code == 0
         if code != 0:
             count.fail(f"build of {kind}", output)
@@ -115,12 +120,14 @@ def run_meson(count, kind):
 
 
 def run_pytest(count, binaries, marker=None, root=ROOT, **options):
-    """Runs tests/integration and counts its tests."""
+    """Runs tests/integration, several at a time, and counts its tests."""
     title = f"pytest -m {marker}" if marker else "pytest"
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o777)
         report = pathlib.Path(folder) / "report.xml"
+        workers = (os.cpu_count() or 1) + (2 if marker != "asan" else 1)
         command = [PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={report}",
+                   "-p", "xdist", "-n", str(workers),
                    "--basetemp", f"{folder}/tmp", "-o", "junit_family=xunit2",
                    *(["-m", marker] if marker else []), "tests/integration"]
         programs = {"PILLION_BIN": f"{binaries}/pillion",
@@ -270,9 +277,24 @@ def suite_judges(count):
         judges.judges(count, node.strip())
 
 
+def run_lane(names, counts):
+    """Runs suites one after the other."""
+    for name in names:
+        print(f"{name}: {SUITES[name].__doc__}", flush=True)
+        count, begin = tally(name), time.monotonic()
+        try:
+            SUITES[name](count)
+        except Exception as error:  # one suite's trouble must not hide the others' results
+            count.fail(f"the driver itself: {type(error).__name__}: {error}")
+        counts.append(count)
+        print(f"  {name}: {count.passed} ok, {count.failed} not, {count.skipped} left out, "
+              f"{time.monotonic() - begin:.1f} s", flush=True)
+
+
 SUITES = {name.removeprefix("suite_"): function for name, function in list(globals().items())
           if name.startswith("suite_")}
 FAST = ("lint", "unit", "integration")
+SANITIZED = ("asan", "clang", "tsan")
 
 
 def main():
@@ -290,16 +312,14 @@ def main():
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda number, _: sys.exit(128 + number))
     counts = []
-    for name in names or (FAST if "--fast" in sys.argv[1:] else SUITES):
-        print(f"{name}: {SUITES[name].__doc__}", flush=True)
-        count, begin = tally(name), time.monotonic()
-        try:
-            SUITES[name](count)
-        except Exception as error:  # one suite's trouble must not hide the others' results
-            count.fail(f"the driver itself: {type(error).__name__}: {error}")
-        counts.append(count)
-        print(f"  {count.passed} ok, {count.failed} not, {count.skipped} left out, "
-              f"{time.monotonic() - begin:.1f} s", flush=True)
+    wanted = names or (FAST if "--fast" in sys.argv[1:] else SUITES)
+    lanes = [threading.Thread(target=run_lane, args=(lane, counts), daemon=True)
+             for lane in ([name for name in wanted if name not in SANITIZED],
+                          [name for name in wanted if name in SANITIZED])]
+    for lane in lanes:
+        lane.start()
+    for lane in lanes:
+        lane.join()
     passed, failed, skipped = (sum(getattr(count, field) for count in counts)
                                for field in ("passed", "failed", "skipped"))
     if skipped and os.environ.get("CI") == "true" and SHARED.is_dir():
