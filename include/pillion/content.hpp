@@ -70,6 +70,8 @@ class tool_result {
     // Structured content as JSON text (json::builder::text()). When no text content was added the
     // same JSON is sent as text, too. Checked against the tool's output schema.
     tool_result& structured(std::string_view json);
+    // For the library (fields.hpp): the same with JSON that is known to satisfy the output schema.
+    tool_result& structured_proven(std::string_view json);
     // One `_meta` member of the result, value as JSON text.
     tool_result& meta(std::string_view key, std::string_view json);
     // Marks the result as a failure of the tool (isError).

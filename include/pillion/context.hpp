@@ -90,6 +90,8 @@ class context {
     // `data_json` (may be empty) becomes error.data. The code should be outside -32768…-32000
     // unless the specification defines it.
     tool_result rpc_error(int code, std::string_view message, std::string_view data_json = {});
+    // For the library (fields.hpp): the arguments do not fit the handler's struct, `field` first.
+    tool_result refuse_arguments(std::string_view field);
     // The client lacks a capability this call cannot do without: error -32021 towards 2026-07-28,
     // a tool error that says so towards earlier revisions.
     tool_result missing_capability(std::string_view capability);

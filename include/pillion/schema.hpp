@@ -10,6 +10,7 @@
 // Thread-safety: ordinary values.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <string>
@@ -35,6 +36,7 @@ class schema {
     schema& pattern(std::string_view regex);
     // Allowed values of a string.
     schema& one_of(std::initializer_list<std::string_view> values);
+    schema& one_of(const std::string_view* values, std::size_t count);
     // The default, as JSON text (a string default therefore needs its quotes).
     schema& default_json(std::string_view json);
     // Mirrors this argument in the request header "Mcp-Param-<suffix>" (2026-07-28). Only for
@@ -58,11 +60,12 @@ class schema {
     friend schema integer();
     friend schema number();
     friend schema boolean();
+    friend schema anything();
     friend schema array(const schema& items);
     explicit schema(std::string_view type);
 
     std::string raw_;   // set by raw(): everything else is empty
-    std::string type_;  // JSON Schema type name
+    std::string type_;  // JSON Schema type name; empty: any
     std::vector<std::pair<std::string, std::string>> keywords_;    // name → JSON
     std::vector<std::pair<std::string, std::string>> properties_;  // name → JSON
     std::vector<std::string> required_;
@@ -74,6 +77,8 @@ schema string();
 schema integer();
 schema number();
 schema boolean();
+// Any value.
+schema anything();
 // An array whose elements all satisfy `items`.
 schema array(const schema& items);
 

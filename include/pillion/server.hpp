@@ -35,6 +35,7 @@
 
 #include <pillion/content.hpp>
 #include <pillion/context.hpp>
+#include <pillion/fields.hpp>
 #include <pillion/json.hpp>
 #include <pillion/provider.hpp>
 #include <pillion/result.hpp>
@@ -54,6 +55,89 @@ struct resource_definition;
 struct tool_handler {
     std::function<task<tool_result>(context&, json::view)> async;
     std::function<tool_result(context&, json::view)> plain;
+};
+
+// A buffer of this thread, empty; used until the next call.
+json::builder& scratch_builder() noexcept;
+
+// What a handler takes second: `Args` in R(context&, const Args&).
+template <class F>
+struct handler_arguments : handler_arguments<decltype(&F::operator())> {};
+template <class R, class A>
+struct handler_arguments<R (*)(context&, A)> {
+    using type = std::remove_cvref_t<A>;
+};
+template <class R, class C, class A>
+struct handler_arguments<R (C::*)(context&, A)> : handler_arguments<R (*)(context&, A)> {};
+template <class R, class C, class A>
+struct handler_arguments<R (C::*)(context&, A) const> : handler_arguments<R (*)(context&, A)> {};
+
+// What a handler returns, without task<> and result<>.
+template <class T>
+struct outcome_of {
+    static constexpr bool is_task = false;
+    using type = T;
+};
+template <class T>
+struct outcome_of<result<T>> : outcome_of<T> {};
+template <class T>
+struct outcome_of<task<T>> : outcome_of<T> {
+    static constexpr bool is_task = true;
+};
+
+inline tool_result as_result(context&, tool_result&& made) { return made; }
+template <described T>
+tool_result as_result(context& ctx, T&& made) {
+    json::builder& text = scratch_builder();
+    to_json(text, made);
+    tool_result out = ctx.result();
+    if constexpr (encoder_proves<std::remove_cvref_t<T>>()) {
+        out.structured_proven(text.text());
+    } else {
+        out.structured(text.text());
+    }
+    return out;
+}
+template <class T>
+tool_result as_result(context& ctx, result<T>&& made) {
+    return made ? as_result(ctx, std::move(*made)) : ctx.error(made.error());
+}
+
+// A handler with structs on either side as one that takes and gives JSON. Args is void where the
+// handler reads the JSON itself.
+template <class Handler, class Args>
+struct typed_plain {
+    Handler handler;
+    tool_result operator()(context& ctx, json::view given) {
+        if constexpr (std::is_void_v<Args>) {
+            return as_result(ctx, handler(ctx, given));
+        } else {
+            Args args{};
+            decode_fault fault;
+            if (!from_json(given, args, &fault)) {
+                return ctx.refuse_arguments(fault.field);
+            }
+            return as_result(ctx, handler(ctx, args));
+        }
+    }
+};
+template <class Handler, class Args>
+struct typed_async {
+    Handler handler;
+    task<tool_result> operator()(context& ctx, json::view given) {
+        if constexpr (std::is_void_v<Args>) {
+            auto made = co_await handler(ctx, given);
+            co_return as_result(ctx, std::move(made));
+        } else {
+            Args args{};
+            decode_fault fault;
+            if (!from_json(given, args, &fault)) {
+                co_return ctx.refuse_arguments(fault.field);
+            }
+            auto made = co_await handler(ctx, args);
+            co_return as_result(ctx, std::move(made));
+        }
+    }
 };
 }  // namespace detail
 
@@ -85,21 +169,28 @@ class tool_builder {
     // One `_meta` member of the definition, value as JSON text.
     tool_builder& meta(std::string key, std::string json);
 
-    // The handler: a callable (context&, json::view arguments) or (context&), either a coroutine
-    // returning task<tool_result> or a plain function returning tool_result (which answers at
-    // once and must not block). The callable is kept for the server's life, so a capturing
-    // lambda coroutine is safe here.
+    // The handler: a callable that takes (context&, const Args&) with a described struct (see
+    // fields.hpp), (context&, json::view arguments) or (context&), and gives tool_result, a
+    // described struct, or result<> of one. It is either a coroutine, with task<> around that, or
+    // a plain function (which answers at once and must not block). Structs bring their schemas
+    // unless input() and output() were called. The callable is kept for the server's life, so a
+    // capturing lambda coroutine is safe here.
     template <class Handler>
     void run(Handler handler) {
         if constexpr (std::invocable<Handler&, context&, json::view>) {
-            set<std::invoke_result_t<Handler&, context&, json::view>>(std::move(handler));
-        } else {
-            static_assert(std::invocable<Handler&, context&>,
-                          "a tool handler takes (context&, json::view) or (context&)");
+            set<void, std::invoke_result_t<Handler&, context&, json::view>>(std::move(handler));
+        } else if constexpr (std::invocable<Handler&, context&>) {
             using outcome = std::invoke_result_t<Handler&, context&>;
-            set<outcome>([h = std::move(handler)](context& ctx, json::view) mutable -> outcome {
-                return h(ctx);
-            });
+            set<void, outcome>([h = std::move(handler)](
+                                   context& ctx, json::view) mutable -> outcome { return h(ctx); });
+        } else {
+            using arguments = typename detail::handler_arguments<Handler>::type;
+            static_assert(described<arguments>,
+                          "a tool handler takes (context&), (context&, json::view) or (context&, "
+                          "const Args&) where Args has fields");
+            derive_input(schema_of<arguments>(), detail::decoder_proves<arguments>());
+            set<arguments, std::invoke_result_t<Handler&, context&, const arguments&>>(
+                std::move(handler));
         }
     }
 
@@ -107,18 +198,31 @@ class tool_builder {
     friend class catalog;
     explicit tool_builder(detail::tool_definition* definition) noexcept : definition_(definition) {}
 
-    template <class Outcome, class Callable>
+    template <class Arguments, class Outcome, class Callable>
     void set(Callable callable) {
+        using made = typename detail::outcome_of<Outcome>::type;
         detail::tool_handler handler;
-        if constexpr (std::same_as<Outcome, tool_result>) {
+        if constexpr (!std::same_as<made, tool_result>) {
+            static_assert(described<made>,
+                          "a tool handler gives tool_result or a struct that has "
+                          "fields, perhaps in result<> and task<>");
+            derive_output(schema_of<made>());
+        }
+        if constexpr (std::is_void_v<Arguments> && std::same_as<Outcome, tool_result>) {
             handler.plain = std::move(callable);
-        } else {
-            static_assert(std::same_as<Outcome, task<tool_result>>,
-                          "a tool handler returns tool_result or task<tool_result>");
+        } else if constexpr (std::is_void_v<Arguments> &&
+                             std::same_as<Outcome, task<tool_result>>) {
             handler.async = std::move(callable);
+        } else if constexpr (detail::outcome_of<Outcome>::is_task) {
+            handler.async = detail::typed_async<Callable, Arguments>{std::move(callable)};
+        } else {
+            handler.plain = detail::typed_plain<Callable, Arguments>{std::move(callable)};
         }
         finish(std::move(handler));
     }
+    // Unless the user gave a schema. `proven`: the decoder checks all of it.
+    void derive_input(const schema& shape, bool proven);
+    void derive_output(const schema& shape);
     void finish(detail::tool_handler handler);
 
     detail::tool_definition* definition_;

@@ -5,6 +5,12 @@
 
 namespace pillion {
 
+json::builder& detail::scratch_builder() noexcept {
+    thread_local json::builder text;
+    text.clear();
+    return text;
+}
+
 tool_builder& tool_builder::title(std::string text) {
     definition_->title = std::move(text);
     return *this;
@@ -58,6 +64,20 @@ tool_builder& tool_builder::add_icon(icon what) {
 tool_builder& tool_builder::meta(std::string key, std::string json) {
     definition_->meta.emplace_back(std::move(key), std::move(json));
     return *this;
+}
+
+void tool_builder::derive_input(const schema& shape, bool proven) {
+    if (definition_->input_json.empty()) {
+        definition_->input_json = shape.json();
+        definition_->arguments_proven = proven;
+    }
+}
+
+void tool_builder::derive_output(const schema& shape) {
+    if (definition_->output_json.empty()) {
+        definition_->output_json = shape.json();
+        definition_->output_derived = true;
+    }
 }
 
 void tool_builder::finish(detail::tool_handler handler) {

@@ -103,6 +103,13 @@ tool_result context::error(const pillion::error& what) {
     return text_parts(&text, 1, true);
 }
 
+tool_result context::refuse_arguments(std::string_view field) {
+    detail::result_state* out = new_state(*state_);
+    out->refused = true;
+    out->message = keep(field);
+    return tool_result(out);
+}
+
 tool_result context::rpc_error(int code, std::string_view message, std::string_view data_json) {
     detail::result_state* out = new_state(*state_);
     out->code = code == 0 ? rpc::internal_error : code;

@@ -35,7 +35,9 @@ struct tool_definition {
     std::vector<icon> icons;
     meta_list meta;
     tool_handler handler;
-    std::uint32_t serial = 0;  // the how-manieth registration of the server; likewise below
+    bool arguments_proven = false;  // the handler's own decoder checks them
+    bool output_derived = false;    // output_json is that of the handler's struct
+    std::uint32_t serial = 0;       // the how-manieth registration of the server; likewise below
 };
 
 struct prompt_argument {

@@ -24,16 +24,6 @@ void set_deadline(engine& e, request& r, std::int64_t timeout_ms) noexcept {
     r.deadline_ns = e.loop().now_ns() + timeout_ms * 1'000'000;
 }
 
-task<> call_tool(engine& e, request& r) {
-    task<tool_result> call = r.tool->definition->handler.async(r.ctx, r.arguments);
-    tool_result out = co_await std::move(call);
-    if (!r.replied) {
-        const detail::result_state& state = *request::state_of(out);
-        e.reply(r, tool_reply(r, state), state.http_status);
-    }
-    e.finish(r);
-}
-
 task<> get_prompt(engine& e, request& r) {
     task<prompt_result> call = r.prompt->definition->handler(r.ctx, r.arguments);
     prompt_result out = co_await std::move(call);
@@ -95,12 +85,45 @@ void refuse_arguments(engine& e, request& r, const schema_check::failure& why) {
     e.refuse(r, bad_params("Invalid arguments", r.memory.dup(data.view())));
 }
 
+// The handler's own decoder said no. The schema says better why, unless it asks for less: then a
+// number does not fit into the handler's type.
+void refuse_undecoded(engine& e, request& r, std::string_view field) {
+    schema_check::failure why;
+    if (r.tool->input->validate(r.arguments, r.memory, why)) {
+        char* const path = static_cast<char*>(r.memory.allocate(field.size() + 1, 1));
+        *path = '/';
+        field.copy(path + 1, field.size());
+        why.path = {path, field.size() + 1};
+        why.reason = "range";
+        why.message = "is out of range";
+    }
+    refuse_arguments(e, r, why);
+}
+
+// What a tool gave, as the answer.
+void tool_answer(engine& e, request& r, const tool_result& out) {
+    const detail::result_state& state = *request::state_of(out);
+    if (state.refused) {
+        return refuse_undecoded(e, r, state.message);
+    }
+    e.reply(r, tool_reply(r, state), state.http_status);
+    e.finish(r);
+}
+
+task<> call_tool(engine& e, request& r) {
+    task<tool_result> call = r.tool->definition->handler.async(r.ctx, r.arguments);
+    tool_result out = co_await std::move(call);
+    if (r.replied) {
+        e.finish(r);
+    } else {
+        tool_answer(e, r, out);
+    }
+}
+
 void call_plain(engine& e, request& r) {
     try {
         tool_result out = r.tool->definition->handler.plain(r.ctx, r.arguments);
-        const detail::result_state& state = *request::state_of(out);
-        e.reply(r, tool_reply(r, state), state.http_status);
-        return e.finish(r);
+        return tool_answer(e, r, out);
     } catch (const std::exception& fault) {
         log::error("mcp.handler_threw",
                    {log::kv("target", r.target), log::kv("request_id", r.request_id),
@@ -184,7 +207,8 @@ void engine::method_tools_call(request& r) {
         r.arguments = shared_.empty_object();
     }
     schema_check::failure misfit;
-    if (!r.tool->input->validate(r.arguments, r.memory, misfit)) {
+    if (!r.tool->definition->arguments_proven &&
+        !r.tool->input->validate(r.arguments, r.memory, misfit)) {
         return refuse_arguments(*this, r, misfit);
     }
     set_deadline(*this, r, r.tool->timeout_ms);

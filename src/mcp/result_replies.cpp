@@ -195,19 +195,22 @@ base::byte_buffer tool_reply(request& r, const detail::result_state& result) {
     if (result.code != 0) {
         return handler_error(r, result);
     }
+    // JSON made from the handler's struct needs no check against the schema of that struct.
+    const bool proven =
+        result.structured_proven && r.tool != nullptr && r.tool->definition->output_derived;
     json::view structured;
     if (result.structured.size() > limits::tool_result_bytes_max) {
         // Cut JSON would break its schema: the model is told instead.
         tool_result too_large = r.ctx.error("The structured result is larger than 10 MiB.");
         return tool_reply(r, *request::state_of(too_large));
     }
-    if (result.has_structured) {
+    if (result.has_structured && !proven) {
         structured = r.parse(result.structured);
         if (!structured.exists()) {
             return internal_fault(r, "bad_structured_content");
         }
     }
-    if (r.tool != nullptr && r.tool->output != nullptr && !result.failed) {
+    if (r.tool != nullptr && r.tool->output != nullptr && !result.failed && !proven) {
         // A promise to the client that the tool broke is our fault, not its data (STANDARD 81).
         schema_check::failure why;
         if (!structured.exists() || !r.tool->output->validate(structured, r.memory, why)) {
@@ -219,20 +222,26 @@ base::byte_buffer tool_reply(request& r, const detail::result_state& result) {
     w.key_raw(R"("content":)");
     w.begin_array();
     write_contents(w, result, r.rev);
-    if (structured.exists() && !has_text(result)) {
+    if ((proven || structured.exists()) && !has_text(result)) {
         base::byte_buffer text(out.pool());
-        json::writer(text).value(structured);
+        if (!proven) {
+            json::writer(text).value(structured);
+        }
         w.begin_object();
         w.fragment(R"("type":"text","text":)");
-        w.string(text.view());
+        w.string(proven ? result.structured : text.view());
         w.end_object();
     }
     w.end_array();
     // Errors carry none (AMBIGUITIES G23); before 2026-07-28 it must be an object (G24).
-    if (structured.exists() && !result.failed && has_structured_output(r.rev) &&
-        (r.modern() || structured.is_object())) {
-        w.key_raw(R"("structuredContent":)");
-        w.value(structured);
+    if (!result.failed && has_structured_output(r.rev)) {
+        if (proven) {
+            w.key_raw(R"("structuredContent":)");
+            w.raw(result.structured);
+        } else if (structured.is_object() || (structured.exists() && r.modern())) {
+            w.key_raw(R"("structuredContent":)");
+            w.value(structured);
+        }
     }
     w.key_raw(R"("isError":)");
     w.boolean(result.failed);

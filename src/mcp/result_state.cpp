@@ -101,6 +101,11 @@ tool_result& tool_result::structured(std::string_view json) {
     return *this;
 }
 
+tool_result& tool_result::structured_proven(std::string_view json) {
+    state_->structured_proven = true;
+    return structured(json);
+}
+
 tool_result& tool_result::meta(std::string_view key, std::string_view json) {
     detail::add_meta(*state_, key, json);
     return *this;

@@ -45,8 +45,10 @@ struct result_state {
     std::string_view description;  // prompts
     std::string_view structured;   // JSON text
     bool has_structured = false;
-    bool failed = false;       // isError
-    std::int64_t ttl_ms = -1;  // resources; negative: the server's
+    bool structured_proven = false;  // it satisfies the schema of the handler's struct
+    bool refused = false;            // the arguments did not fit; `message` names the field
+    bool failed = false;             // isError
+    std::int64_t ttl_ms = -1;        // resources; negative: the server's
     bool shared_cache = false;
     std::int64_t total = -1;  // completions
     bool more = false;

@@ -73,10 +73,14 @@ schema& schema::format(std::string_view name) { return keyword("format", quoted(
 schema& schema::pattern(std::string_view regex) { return keyword("pattern", quoted(regex)); }
 
 schema& schema::one_of(std::initializer_list<std::string_view> values) {
+    return one_of(values.begin(), values.size());
+}
+
+schema& schema::one_of(const std::string_view* values, std::size_t count) {
     json::builder list;
     list.begin_array();
-    for (const std::string_view value : values) {
-        list.value(value);
+    for (std::size_t i = 0; i < count; ++i) {
+        list.value(values[i]);
     }
     list.end_array();
     return keyword("enum", list.text());
@@ -115,9 +119,9 @@ std::string schema::json() const {
     if (!raw_.empty()) {
         return raw_;
     }
-    std::string out = "{\"type\":" + quoted(type_);
+    std::string out = type_.empty() ? std::string("{") : "{\"type\":" + quoted(type_);
     for (const auto& [name, value] : keywords_) {
-        out += "," + quoted(name) + ":" + value;
+        out += (out.size() > 1 ? "," : "") + quoted(name) + ":" + value;
     }
     if (type_ != "object") {
         return out + "}";
@@ -147,6 +151,7 @@ schema string() { return schema("string"); }
 schema integer() { return schema("integer"); }
 schema number() { return schema("number"); }
 schema boolean() { return schema("boolean"); }
+schema anything() { return schema(std::string_view()); }
 
 schema array(const schema& items) {
     schema out("array");
