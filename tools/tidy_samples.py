@@ -33,6 +33,8 @@ SAMPLES = [
     ("public fits", {"include/pillion/a.hpp": HEAD + "#include <pillion/b.hpp>\n"
                      "#include <cstdint>\n#include \"pillion/c.hpp\"\n"}, None),
     ("liburing", {"src/io/epoll_backend.cpp": "#include <liburing.h>\n"}, "uring_*.cpp"),
+    ("re2", {"src/schema/runner.cpp": "#include <re2/re2.h>\n"}, "only in src/schema/regex.cpp"),
+    ("re2 fits", {"src/schema/regex.cpp": "#include <re2/re2.h>\n"}, None),
     ("liburing fits", {"src/io/uring_backend.cpp": "#include <liburing.h>\n"}, None),
     ("clock", {"src/mcp/a.cpp": "auto t = std::chrono::steady_clock::now();\n"}, "simulated"),
     ("rand", {"src/http/a.cpp": "int x = rand ();\n"}, "simulated"),

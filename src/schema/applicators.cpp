@@ -1,32 +1,14 @@
-// The compiler's rules of keywords that hold subschemas, and of references.
+// The compiler's rules of keywords that hold subschemas.
 #include <algorithm>
 
-#include "base/ascii.hpp"
-#include "json/node.hpp"
-#include "json/pointer.hpp"
 #include "schema/compiler.hpp"
 
 namespace pillion::schema_check {
 
 namespace {
 
-// The pointer in a URI fragment; false when an escape is malformed.
-bool decode_fragment(std::string_view text, std::string& out) {
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        if (text[i] != '%') {
-            out.push_back(text[i]);
-            continue;
-        }
-        const int high = text.size() - i > 2 ? base::hex_digit(text[i + 1]) : -1;
-        const int low = text.size() - i > 2 ? base::hex_digit(text[i + 2]) : -1;
-        if (high < 0 || low < 0) {
-            return false;
-        }
-        out.push_back(static_cast<char>(high * 16 + low));
-        i += 2;
-    }
-    return true;
-}
+// Names that "required" can have beside "properties": one bit each.
+constexpr std::size_t needed_max = 64;
 
 }  // namespace
 
@@ -34,10 +16,9 @@ bool compiler::dependent_schemas(std::string_view keyword, json::view value) {
     if (!value.is_object()) {
         return fail(keyword, "must be an object");
     }
-    const std::string at = at_ + "/" + std::string(keyword) + "/";
     for (const json::member m : value.members()) {
         std::uint32_t index = 0;
-        if (!block_of(m.value, at + escape_token(m.key), index)) {
+        if (!child(m.value, index)) {
             return false;
         }
         add(op::dependent_schema, index, out_.names.size());
@@ -48,9 +29,6 @@ bool compiler::dependent_schemas(std::string_view keyword, json::view value) {
 
 // The draft-07 form of both, which later dialects do not know.
 bool compiler::dependencies(std::string_view keyword, json::view value) {
-    if (!draft7_) {
-        return true;
-    }
     if (!value.is_object()) {
         return fail(keyword, "must be an object");
     }
@@ -64,7 +42,7 @@ bool compiler::dependencies(std::string_view keyword, json::view value) {
                 return false;
             }
             add(op::dependent_required, names.a, names.b, name);
-        } else if (block_of(m.value, at_ + "/dependencies/" + escape_token(m.key), index)) {
+        } else if (child(m.value, index)) {
             add(op::dependent_schema, index, name);
         } else {
             return false;
@@ -73,51 +51,128 @@ bool compiler::dependencies(std::string_view keyword, json::view value) {
     return true;
 }
 
-bool compiler::properties() {
-    const json::view declared = here_["properties"];
-    const json::view others = here_["additionalProperties"];
-    const json::view by_pattern = here_["patternProperties"];
-    if (declared.exists() && !declared.is_object()) {
+// Fills `found` from "properties", in the order of the schema.
+bool compiler::collect_properties(std::vector<property>& found) {
+    const json::view declared = here_.schema["properties"];
+    if (!declared.exists() || !knows(vocabulary_applicator)) {
+        return true;
+    }
+    if (!declared.is_object()) {
         return fail("properties", "must be an object");
     }
-    if (by_pattern.exists() && !by_pattern.is_object()) {
-        return fail("patternProperties", "must be an object");
-    }
-    std::vector<property> found;
     for (const json::member m : declared.members()) {
         property one;
         one.name = m.key;
-        if (!block_of(m.value, at_ + "/properties/" + escape_token(m.key), one.block)) {
+        one.declared = true;
+        if (!child(m.value, one.block)) {
             return false;
         }
         found.push_back(one);
     }
-    std::uint32_t rest = no_block;
-    if (others.exists() && !child("additionalProperties", others, rest)) {
-        return false;
-    }
-    if (by_pattern.size() > 0) {
-        rest = no_block;
-    }
-    if (found.empty() && rest == no_block) {
+    return true;
+}
+
+// Merges the names of "required" into `found`, which is sorted by name. More than there are bits
+// get a step of their own.
+bool compiler::collect_required(std::vector<property>& found, object_rule& made) {
+    const json::view names = here_.schema["required"];
+    if (!names.exists() || !knows(vocabulary_validation)) {
         return true;
     }
-    std::sort(found.begin(), found.end(),
-              [](const property& a, const property& b) { return a.name < b.name; });
-    const auto twin =
-        std::adjacent_find(found.begin(), found.end(),
-                           [](const property& a, const property& b) { return a.name == b.name; });
-    if (twin != found.end()) {
+    step all;
+    if (!name_list("required", names, all)) {
+        return false;
+    }
+    if (all.b > needed_max) {
+        add(op::required, all.a, all.b);
+        return true;
+    }
+    const auto by_name = [](const property& p, std::string_view name) { return p.name < name; };
+    std::uint8_t bits = 0;
+    for (std::uint32_t i = all.a; i < all.a + all.b; ++i) {
+        const std::string_view name = out_.names[i];
+        auto at = std::lower_bound(found.begin(), found.end(), name, by_name);
+        if (at == found.end() || at->name != name) {
+            property one;
+            one.name = name;
+            at = found.insert(at, one);
+        }
+        if (at->needed == 0) {
+            at->needed = ++bits;
+            made.needed |= std::uint64_t{1} << (bits - 1);
+        }
+    }
+    return true;
+}
+
+bool compiler::collect_patterns(object_rule& made) {
+    const json::view patterns = here_.schema["patternProperties"];
+    if (!patterns.exists() || !knows(vocabulary_applicator)) {
+        return true;
+    }
+    if (!patterns.is_object()) {
+        return fail("patternProperties", "must be an object");
+    }
+    made.pattern_first = static_cast<std::uint32_t>(out_.pattern_properties.size());
+    made.pattern_count = static_cast<std::uint32_t>(patterns.size());
+    for (const json::member m : patterns.members()) {
+        pattern_property one;
+        if (!pattern_of(m.value, m.key, one.pattern) || !child(m.value, one.block)) {
+            return false;
+        }
+        out_.pattern_properties.push_back(one);
+    }
+    return true;
+}
+
+// properties, patternProperties, additionalProperties and required are one step: each member of a
+// value is looked up once.
+bool compiler::objects() {
+    object_rule made;
+    std::vector<property> found;
+    if (!collect_properties(found)) {
+        return false;
+    }
+    std::vector<std::string_view> order;
+    for (const property& one : found) {
+        order.push_back(one.name);
+    }
+    const auto by_name = [](const property& a, const property& b) { return a.name < b.name; };
+    std::sort(found.begin(), found.end(), by_name);
+    if (std::adjacent_find(found.begin(), found.end(), [](const property& a, const property& b) {
+            return a.name == b.name;
+        }) != found.end()) {
         return fail("properties", "declares a name twice");
     }
-    add(op::properties, out_.properties.size(), found.size(), rest);
+    const json::view rest = here_.schema["additionalProperties"];
+    if (!collect_required(found, made) || !collect_patterns(made) ||
+        (rest.exists() && knows(vocabulary_applicator) && !child(rest, made.rest))) {
+        return false;
+    }
+    if (found.empty() && made.pattern_count == 0 && made.rest == no_block) {
+        return true;
+    }
+    made.first = static_cast<std::uint32_t>(out_.properties.size());
+    made.count = static_cast<std::uint32_t>(found.size());
+    const auto place_of = [&](std::string_view name) {
+        property key;
+        key.name = name;
+        const auto at = std::lower_bound(found.begin(), found.end(), key, by_name);
+        return static_cast<std::uint32_t>(at - found.begin());
+    };
+    for (std::size_t i = 0; i + 1 < order.size(); ++i) {
+        found[place_of(order[i])].next = place_of(order[i + 1]);
+    }
+    made.start = order.empty() ? 0 : place_of(order.front());
+    add(op::properties, out_.objects.size());
+    out_.objects.push_back(made);
     out_.properties.insert(out_.properties.end(), found.begin(), found.end());
     return true;
 }
 
-bool compiler::property_names(std::string_view keyword, json::view value) {
+bool compiler::property_names(std::string_view, json::view value) {
     std::uint32_t index = 0;
-    if (!child(keyword, value, index)) {
+    if (!child(value, index)) {
         return false;
     }
     add(op::property_names, index);
@@ -125,18 +180,21 @@ bool compiler::property_names(std::string_view keyword, json::view value) {
 }
 
 bool compiler::items() {
+    if (!knows(vocabulary_applicator)) {
+        return true;
+    }
     // Draft-07 spells prefixItems as an array of items, and items as additionalItems.
-    const bool tuple = draft7_ && here_["items"].is_array();
-    const std::string_view first_keyword = draft7_ ? "items" : "prefixItems";
-    const std::string_view rest_keyword = tuple ? "additionalItems" : "items";
-    const json::view first = tuple || !draft7_ ? here_[first_keyword] : json::view();
-    const json::view rest = here_[rest_keyword];
+    const json::view schema = here_.schema;
+    const bool tuple = speaks_.draft7 && schema["items"].is_array();
+    const std::string_view first_keyword = speaks_.draft7 ? "items" : "prefixItems";
+    const json::view first = tuple || !speaks_.draft7 ? schema[first_keyword] : json::view();
+    const json::view rest = schema[tuple ? "additionalItems" : "items"];
     step parts;
     if (first.exists() && (!first.is_array() ? !fail(first_keyword, "must be an array of schemas")
-                                             : !child_list(first_keyword, first, parts))) {
+                                             : !child_list(first, parts))) {
         return false;
     }
-    if (rest.exists() && !child(rest_keyword, rest, parts.c)) {
+    if (rest.exists() && !child(rest, parts.c)) {
         return false;
     }
     if (parts.b > 0 || parts.c != no_block) {
@@ -145,15 +203,15 @@ bool compiler::items() {
     return true;
 }
 
-bool compiler::contains(std::string_view keyword, json::view value) {
+bool compiler::contains(std::string_view, json::view value) {
     std::uint32_t index = 0;
     std::uint64_t least = 1;
     std::uint64_t most = UINT64_MAX;
-    const json::view min = here_["minContains"];
-    const json::view max = here_["maxContains"];
-    if (!child(keyword, value, index) ||
-        (!draft7_ && min.exists() && !count_of("minContains", min, least)) ||
-        (!draft7_ && max.exists() && !count_of("maxContains", max, most))) {
+    const bool counted = !speaks_.draft7 && knows(vocabulary_validation);
+    const json::view min = here_.schema["minContains"];
+    const json::view max = here_.schema["maxContains"];
+    if (!child(value, index) || (counted && min.exists() && !count_of("minContains", min, least)) ||
+        (counted && max.exists() && !count_of("maxContains", max, most))) {
         return false;
     }
     add(op::contains, index, out_.counts.size());
@@ -167,7 +225,7 @@ bool compiler::combination(std::string_view keyword, json::view value) {
     if (!value.is_array() || value.size() == 0) {
         return fail(keyword, "must be an array of at least one schema");
     }
-    if (!child_list(keyword, value, parts)) {
+    if (!child_list(value, parts)) {
         return false;
     }
     add(keyword == "allOf"   ? op::all_of
@@ -177,151 +235,35 @@ bool compiler::combination(std::string_view keyword, json::view value) {
     return true;
 }
 
-bool compiler::negation(std::string_view keyword, json::view value) {
+bool compiler::negation(std::string_view, json::view value) {
     std::uint32_t index = 0;
-    if (!child(keyword, value, index)) {
+    if (!child(value, index)) {
         return false;
     }
     add(op::negation, index);
     return true;
 }
 
-bool compiler::condition(std::string_view keyword, json::view value) {
+bool compiler::condition(std::string_view, json::view value) {
     std::uint32_t test = 0;
     std::uint32_t then_block = no_block;
     std::uint32_t else_block = no_block;
-    const json::view on_true = here_["then"];
-    const json::view on_false = here_["else"];
-    if (!child(keyword, value, test) || (on_true.exists() && !child("then", on_true, then_block)) ||
-        (on_false.exists() && !child("else", on_false, else_block))) {
+    const json::view on_true = here_.schema["then"];
+    const json::view on_false = here_.schema["else"];
+    if (!child(value, test) || (on_true.exists() && !child(on_true, then_block)) ||
+        (on_false.exists() && !child(on_false, else_block))) {
         return false;
     }
     add(op::condition, test, then_block, else_block);
     return true;
 }
 
-// Remembers subschemas that are resources of their own: inside them "#" means something else.
-// REQUIRES: the depth of the document is limited, as the parser does.
-void compiler::find_embedded(json::view value) {
-    if (value["$id"].is_string()) {
-        embedded_.push_back(value);
-    }
-    for (const json::view one : value.elements()) {
-        find_embedded(one);
-    }
-    for (const json::member m : value.members()) {
-        find_embedded(m.value);
-    }
-}
-
-// What "$ref" means, and its pointer.
-bool compiler::find_target(std::string_view ref, json::view& target, std::string& at) {
-    const std::string_view id = root_["$id"].str();
-    const std::string_view base = id.substr(0, id.find('#'));
-    for (const json::view resource : embedded_) {
-        if (here_.raw() >= resource.raw() && here_.raw() < json::next(resource.raw())) {
-            return fail("$ref", "a reference inside a subschema with its own $id is not supported");
-        }
-    }
-    if (!base.empty() && ref.starts_with(base) &&
-        (ref.size() == base.size() || ref[base.size()] == '#')) {
-        ref.remove_prefix(base.size());
-    }
-    if (!ref.empty() && !ref.starts_with('#')) {
-        return fail("$ref",
-                    "refers to another document; only references inside the schema are "
-                    "allowed");
-    }
-    if (!decode_fragment(ref.substr(ref.empty() ? 0 : 1), at)) {
-        return fail("$ref", "has a malformed escape");
-    }
-    if (!at.empty() && !at.starts_with('/')) {
-        return fail("$ref", "refers to an anchor; only JSON Pointers are supported");
-    }
-    target = json::resolve(root_, at);
-    return target.exists() || fail("$ref", "refers to nothing in the schema");
-}
-
-bool compiler::reference(std::string_view keyword, json::view value) {
-    if (!value.is_string()) {
-        return fail(keyword, "must be a string");
-    }
-    json::view target;
-    std::string at;
+bool compiler::unevaluated(std::string_view keyword, json::view value) {
     std::uint32_t index = 0;
-    if (!find_target(value.str(), target, at) || !block_of(target, std::move(at), index)) {
+    if (!child(value, index)) {
         return false;
     }
-    add(op::reference, index);
-    return true;
-}
-
-// Blocks that `one` applies to the value itself.
-void compiler::in_place(const step& one, std::vector<std::uint32_t>& next) const {
-    switch (one.code) {
-        case op::reference:
-        case op::negation:
-        case op::dependent_schema:
-            next.push_back(one.a);
-            break;
-        case op::all_of:
-        case op::any_of:
-        case op::one_of:
-            next.insert(next.end(), out_.children.begin() + one.a,
-                        out_.children.begin() + one.a + one.b);
-            break;
-        case op::condition:
-            next.push_back(one.a);
-            for (const std::uint32_t branch : {one.b, one.c}) {
-                if (branch != no_block) {
-                    next.push_back(branch);
-                }
-            }
-            break;
-        default:
-            break;
-    }
-}
-
-// A schema that applies itself to the same value again would never come to an end.
-bool compiler::find_circle() {
-    enum class mark : std::uint8_t { fresh, open, done };
-    struct visit {
-        std::uint32_t index;
-        std::vector<std::uint32_t> next;
-    };
-    std::vector<mark> marks(out_.blocks.size(), mark::fresh);
-    std::vector<visit> path;
-    const auto enter = [&](std::uint32_t index) {
-        visit one{index, {}};
-        const block& b = out_.blocks[index];
-        for (std::uint32_t i = b.first; i < b.first + b.count; ++i) {
-            in_place(out_.steps[i], one.next);
-        }
-        marks[index] = mark::open;
-        path.push_back(std::move(one));
-    };
-    for (std::uint32_t start = 0; start < marks.size(); ++start) {
-        if (marks[start] == mark::fresh) {
-            enter(start);
-        }
-        while (!path.empty()) {
-            if (path.back().next.empty()) {
-                marks[path.back().index] = mark::done;
-                path.pop_back();
-                continue;
-            }
-            const std::uint32_t next = path.back().next.back();
-            path.back().next.pop_back();
-            if (marks[next] == mark::open) {
-                at_ = queue_[next].at;
-                return fail({}, "refers to itself without end");
-            }
-            if (marks[next] == mark::fresh) {
-                enter(next);
-            }
-        }
-    }
+    add(keyword == "unevaluatedItems" ? op::unevaluated_items : op::unevaluated_properties, index);
     return true;
 }
 

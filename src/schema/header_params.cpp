@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "base/ascii.hpp"
-#include "schema/compiler.hpp"
+#include "schema/uri.hpp"
 
 namespace pillion::schema_check {
 

@@ -3,12 +3,13 @@
 //
 // A new keyword is a new op, a rule in compiler.cpp and a case in runner.cpp.
 //
-// Ownership: a program owns its copy of the schema; names, numbers and values point into it.
-// Thread-safety: immutable once compiled.
+// Ownership: a program owns copies of the schema and of the documents it refers to; names, numbers
+// and values point into them. Thread-safety: immutable once compiled.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,8 @@
 
 #include "json/document.hpp"
 #include "schema/decimal.hpp"
+#include "schema/formats.hpp"
+#include "schema/regex.hpp"
 
 namespace pillion::schema_check {
 
@@ -37,19 +40,24 @@ enum class op : std::uint8_t {
     min_properties,
     max_properties,
     unique_items,
+    pattern,             // patterns[a]
+    format,              // formats[a]
     required,            // names[a, +b)
     dependent_required,  // property names[c] needs names[a, +b)
-    properties,          // properties[a, +b), others: block c
+    properties,          // objects[a]
     property_names,      // block a
     dependent_schema,    // property names[b] needs block a
     items,               // first elements: children[a, +b), others: block c
-    contains,            // block a, counts[b] to counts[b + 1] times
+    contains,            // block a, counts[b] to counts[b + 1] times; c: 1 when it evaluates
     all_of,              // children[a, +b); likewise the next two
     any_of,
     one_of,
-    negation,   // block a
-    condition,  // if block a then block b else block c
-    reference,  // block a
+    negation,                // block a
+    condition,               // if block a then block b else block c
+    reference,               // block a
+    dynamic_reference,       // dynamics[a]
+    unevaluated_properties,  // block a, for what no other keyword looked at
+    unevaluated_items,       // block a
 };
 
 // The index that means "no block".
@@ -66,17 +74,67 @@ struct step {
 struct block {
     std::uint32_t first = 0;
     std::uint32_t count = 0;
-    bool never = false;  // the schema false
+    std::uint32_t resource = 0;
+    bool never = false;        // the schema false
+    bool unevaluated = false;  // has a step that needs to know what others looked at
 };
 
+// A name that "properties" or "required" has.
 struct property {
     std::string_view name;
     std::uint32_t block = no_block;
+    std::uint32_t next = 0;   // the one behind it in the schema; values come in that order, too
+    bool declared = false;    // by "properties"
+    std::uint8_t needed = 0;  // by "required": the number of its bit, from 1
+};
+
+// A property name by its pattern.
+struct pattern_property {
+    std::uint32_t pattern = 0;
+    std::uint32_t block = no_block;
+};
+
+// properties, patternProperties, additionalProperties and required of one schema.
+struct object_rule {
+    std::uint32_t first = 0;  // properties[first, +count), sorted by name
+    std::uint32_t count = 0;
+    std::uint32_t start = 0;  // the first of them in the schema
+    std::uint32_t pattern_first = 0;
+    std::uint32_t pattern_count = 0;
+    std::uint32_t rest = no_block;  // additionalProperties
+    std::uint64_t needed = 0;       // bits of the required ones
+};
+
+// A "$dynamicRef": in the outermost resource of `entries` that validation is in, else `fallback`.
+struct dynamic_entry {
+    std::uint32_t resource = 0;
+    std::uint32_t block = no_block;
+};
+struct dynamic_jump {
+    std::uint32_t first = 0;  // dynamic_entries[first, +count), sorted by resource
+    std::uint32_t count = 0;
+    std::uint32_t fallback = no_block;
 };
 
 struct bound {
     decimal exact{};
     std::optional<std::int64_t> whole{};  // the same when it is a plain integer
+    std::string_view text{};
+};
+
+struct step_width {
+    divisor by{};
+    std::string_view text{};
+};
+
+struct pattern {
+    std::unique_ptr<regex> expression;
+    std::string_view text;
+};
+
+struct named_format {
+    format_check check = nullptr;
+    std::string_view name;
 };
 
 enum type_bit : std::uint32_t {
@@ -90,16 +148,22 @@ enum type_bit : std::uint32_t {
 };
 
 struct program {
-    std::optional<json::document> schema;
+    std::vector<json::document> documents;
     std::vector<block> blocks;  // block 0 is the root
     std::vector<step> steps;
     std::vector<std::uint32_t> children;
-    std::vector<property> properties;  // each run sorted by name
+    std::vector<object_rule> objects;
+    std::vector<property> properties;
+    std::vector<pattern_property> pattern_properties;
+    std::vector<dynamic_jump> dynamics;
+    std::vector<dynamic_entry> dynamic_entries;
     std::vector<std::string_view> names;
     std::vector<json::view> values;
     std::vector<bound> bounds;
-    std::vector<divisor> divisors;
+    std::vector<step_width> divisors;
     std::vector<std::uint64_t> counts;
+    std::vector<pattern> patterns;
+    std::vector<named_format> formats;
 };
 
 }  // namespace pillion::schema_check

@@ -1,10 +1,12 @@
+// The runner's core: blocks, values, objects. Arrays, combinations and what others left over are in
+// runner_items.cpp.
 #include "schema/runner.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "base/number.hpp"
 #include "json/node.hpp"
-#include "schema/texts.hpp"
 
 namespace pillion::schema_check {
 
@@ -12,6 +14,8 @@ namespace {
 
 // Runs of names up to this length are searched one by one.
 constexpr std::uint32_t linear_names_max = 8;
+// Bytes of text that a step pays for.
+constexpr std::size_t text_bytes_per_step = 64;
 
 std::uint32_t kind_bit(json::view value) noexcept {
     switch (value.type()) {
@@ -44,64 +48,94 @@ std::uint64_t code_points(std::string_view text) noexcept {
     }));
 }
 
-// Equal values have equal hashes: numbers by the nearest double, containers by their kind only.
-std::uint64_t hash_of(json::view value) noexcept {
-    std::uint64_t hash = 0xcbf29ce484222325U ^ static_cast<std::uint64_t>(value.type());
-    const auto mix = [&hash](std::uint64_t bits) { hash = (hash ^ bits) * 0x100000001b3U; };
-    if (value.is_string()) {
-        for (const char c : value.str()) {
-            mix(static_cast<unsigned char>(c));
-        }
-    } else if (value.is_number()) {
-        char text[base::double_text_max];
-        const double number = value.num();
-        const char* const end = base::format(text, number == 0 ? 0.0 : number);
-        std::for_each(static_cast<const char*>(text), end,
-                      [&mix](char c) { mix(static_cast<unsigned char>(c)); });
-    } else if (value.is_bool()) {
-        mix(value.boolean() ? 1 : 0);
-    } else if (value.is_array()) {
-        mix(value.size());
-    }
-    return hash;
-}
-
 }  // namespace
 
-bool runner::spend(std::size_t steps) noexcept {
-    if (steps > steps_left_) {
-        exhausted_ = true;
-        return false;
+runner::runner(const program& from, base::arena& memory, std::span<failure> errors,
+               std::size_t& count) noexcept
+    : from_(from),
+      memory_(memory),
+      scratch_(memory),
+      budget_(steps_max),
+      reporter_(from, memory, errors, count) {
+    if (!from.dynamics.empty()) {
+        scopes_ = memory.array<std::uint32_t>(depth_max);
     }
-    steps_left_ -= steps;
-    return true;
 }
 
 bool runner::run(json::view instance) noexcept {
     const bool holds = block_holds(0, instance, nullptr);
-    if (exhausted_) {
-        first_.path = {};
-        first_.declared_path = {};
-        first_.keyword = {};
-        first_.reason = "limit";
-        first_.message = "too large or too deep to be checked";
+    if (too_deep_) {
+        reporter_.limit("is nested too deeply to be checked");
+        return false;
+    }
+    if (budget_.exhausted()) {
+        reporter_.limit("takes too long to be checked");
         return false;
     }
     return holds;
 }
 
+bool runner::fail(const step& one, const frame* at) noexcept {
+    if (probes_ == 0 && !budget_.exhausted() && !too_deep_) {
+        reporter_.add(one, at);
+    }
+    return false;
+}
+
 bool runner::block_holds(std::uint32_t index, json::view value, const frame* at) noexcept {
-    if (depth_ == depth_max || !spend(1)) {
-        exhausted_ = true;
+    const block& here = from_.blocks[index];
+    if (here.count == 0) {
+        return true;
+    }
+    if (depth_ == depth_max) {
+        too_deep_ = true;
         return false;
     }
     ++depth_;
-    const block& here = from_.blocks[index];
-    bool holds = true;
-    for (std::uint32_t i = here.first; holds && i < here.first + here.count; ++i) {
-        holds = spend(1) && step_holds(from_.steps[i], value, at);
+    const bool enters =
+        scopes_ != nullptr && (scope_count_ == 0 || scopes_[scope_count_ - 1] != here.resource);
+    if (enters) {
+        scopes_[scope_count_++] = here.resource;
     }
+    bool holds = false;
+    if (here.unevaluated && value.size() > 0) {
+        // What this schema and those it applies look at, seen from nowhere else (core §11).
+        marks* const outer = marks_;
+        marks own;
+        open(own, value);
+        marks_ = &own;
+        holds = steps_hold(here, value, at);
+        marks_ = outer;
+        if (holds && outer != nullptr) {
+            outer->merge(own);
+        }
+        close(own);
+    } else {
+        holds = steps_hold(here, value, at);
+    }
+    scope_count_ -= enters ? 1 : 0;
     --depth_;
+    return holds;
+}
+
+bool runner::steps_hold(const block& here, json::view value, const frame* at) noexcept {
+    bool holds = true;
+    for (std::uint32_t i = here.first; i < here.first + here.count; ++i) {
+        const step& one = from_.steps[i];
+        if (!budget_.spend(1)) {
+            return false;
+        }
+        // What is left over means nothing behind a failure.
+        if (!holds && one.code >= op::unevaluated_properties) {
+            break;
+        }
+        if (!step_holds(one, value, at)) {
+            holds = false;
+            if (ends()) {
+                break;
+            }
+        }
+    }
     return holds;
 }
 
@@ -119,19 +153,27 @@ bool runner::step_holds(const step& one, json::view value, const frame* at) noex
         case op::contains:
             return contains(one, value, at);
         case op::all_of:
+            return all_of(one, value, at);
         case op::any_of:
         case op::one_of:
-            return combine(one, value, at);
+            return some_of(one, value, at);
         case op::condition:
             return condition(one, value, at);
         case op::reference:
             return block_holds(one.a, value, at);
-        case op::negation:
-            return !probe(one.a, value, at) || fail(one.code, at);
+        case op::dynamic_reference:
+            return dynamic_reference(one, value, at);
+        case op::negation: {
+            const hidden_marks hidden(marks_);
+            return !probe(one.a, value, at) || fail(one, at);
+        }
         case op::dependent_schema:
             return !member(value, from_.names[one.b]).exists() || block_holds(one.a, value, at);
+        case op::unevaluated_properties:
+        case op::unevaluated_items:
+            return unevaluated(one, value, at);
         default:
-            return value_holds(one, value) || fail(one.code, at);
+            return value_holds(one, value) || fail(one, at);
     }
 }
 
@@ -144,12 +186,7 @@ bool runner::value_holds(const step& one, json::view value) noexcept {
         }
         case op::enumeration:
         case op::constant:
-            for (std::uint32_t i = one.a; i < one.a + one.b; ++i) {
-                if (!spend(1) || json::equal(from_.values[i], value)) {
-                    return true;
-                }
-            }
-            return false;
+            return among(one, value);
         case op::minimum:
         case op::maximum:
         case op::exclusive_minimum:
@@ -157,14 +194,28 @@ bool runner::value_holds(const step& one, json::view value) noexcept {
             return !value.is_number() || bound_holds(one, value);
         case op::multiple_of:
             return !value.is_number() ||
-                   is_multiple(decimal::parse(value.number_text()), from_.divisors[one.a]);
+                   is_multiple(decimal::parse(value.number_text()), from_.divisors[one.a].by);
         case op::unique_items:
             return !value.is_array() || unique(value);
+        case op::pattern:
+            return !value.is_string() || pattern_holds(one.a, value.str());
+        case op::format:
+            return !value.is_string() || !budget_.spend(value.str().size() / 16) ||
+                   from_.formats[one.a].check(value.str());
         case op::never:
             return false;
         default:
             return count_holds(one, value);
     }
+}
+
+bool runner::among(const step& one, json::view value) noexcept {
+    for (std::uint32_t i = one.a; i < one.a + one.b; ++i) {
+        if (equal(from_.values[i], value, scratch_, budget_)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 bool runner::bound_holds(const step& one, json::view value) const noexcept {
@@ -194,7 +245,7 @@ bool runner::count_holds(const step& one, json::view value) noexcept {
         case op::min_length:
         case op::max_length: {
             const std::string_view text = value.str();
-            if (!value.is_string() || !spend(text.size() / 64)) {
+            if (!value.is_string() || !budget_.spend(text.size() / text_bytes_per_step)) {
                 return true;
             }
             const std::uint64_t length = code_points(text);
@@ -213,8 +264,13 @@ bool runner::count_holds(const step& one, json::view value) noexcept {
     }
 }
 
+bool runner::pattern_holds(std::uint32_t index, std::string_view text) noexcept {
+    const regex& expression = *from_.patterns[index].expression;
+    return budget_.spend(expression.cost(text.size())) && expression.matches(text);
+}
+
 json::view runner::member(json::view object, std::string_view name) noexcept {
-    return spend(1 + object.size() / 8) ? object[name] : json::view();
+    return object.is_object() && budget_.spend(1 + object.size() / 8) ? object[name] : json::view();
 }
 
 bool runner::required(const step& one, json::view value, const frame* at) noexcept {
@@ -222,23 +278,29 @@ bool runner::required(const step& one, json::view value, const frame* at) noexce
         (one.code == op::dependent_required && !member(value, from_.names[one.c]).exists())) {
         return true;
     }
-    for (std::uint32_t i = one.a; i < one.a + one.b; ++i) {
+    bool holds = true;
+    for (std::uint32_t i = one.a; i < one.a + one.b && (holds || !ends()); ++i) {
         if (!member(value, from_.names[i]).exists()) {
             frame missing;
             missing.parent = at;
             missing.key = from_.names[i];
             missing.in_object = true;
-            return fail(one.code, &missing);
+            holds = fail(one, &missing);
         }
     }
-    return true;
+    return holds;
 }
 
-const property* runner::find(const step& one, std::string_view name) const noexcept {
-    const property* const first = from_.properties.data() + one.a;
-    const property* const last = first + one.b;
+// Values mostly have their members in the order of the schema: `hint` is the one expected next.
+const property* runner::find(const object_rule& rule, std::string_view name,
+                             std::uint32_t hint) const noexcept {
+    const property* const first = from_.properties.data() + rule.first;
+    const property* const last = first + rule.count;
+    if (hint < rule.count && first[hint].name == name) {
+        return first + hint;
+    }
     const property* found = last;
-    if (one.b <= linear_names_max) {
+    if (rule.count <= linear_names_max) {
         found = std::find_if(first, last, [name](const property& p) { return p.name == name; });
     } else {
         found = std::lower_bound(first, last, name, [](const property& p, std::string_view text) {
@@ -251,32 +313,101 @@ const property* runner::find(const step& one, std::string_view name) const noexc
 // The block of a part of the value. The schema false speaks with the voice of its keyword.
 bool runner::child(const step& one, std::uint32_t index, json::view value,
                    const frame& at) noexcept {
-    return from_.blocks[index].never ? fail(one.code, &at) : block_holds(index, value, &at);
+    return from_.blocks[index].never ? fail(one, &at) : block_holds(index, value, &at);
+}
+
+bool runner::member_holds(const step& one, const json::member& m, std::uint32_t index,
+                          bool declared, const frame* at) noexcept {
+    frame below;
+    below.parent = at;
+    below.key = m.key;
+    below.in_object = true;
+    below.declared = declared;
+    return child(one, index, m.value, below);
+}
+
+bool runner::by_pattern(const object_rule& rule, const step& one, const json::member& m,
+                        bool declared, const frame* at, bool& looked) noexcept {
+    bool holds = true;
+    for (std::uint32_t i = 0; i < rule.pattern_count; ++i) {
+        const pattern_property& p = from_.pattern_properties[rule.pattern_first + i];
+        if (pattern_holds(p.pattern, m.key)) {
+            looked = true;
+            holds = member_holds(one, m, p.block, declared, at) && holds;
+        }
+        if (!holds && ends()) {
+            break;
+        }
+    }
+    return holds;
+}
+
+// The members that "required" names beside "properties".
+bool runner::all_there(const object_rule& rule, std::uint64_t seen, const frame* at) noexcept {
+    for (std::uint64_t left = rule.needed & ~seen; left != 0; left &= left - 1) {
+        const auto bit = static_cast<std::uint8_t>(std::countr_zero(left) + 1);
+        const property* const first = from_.properties.data() + rule.first;
+        const property* const found = std::find_if(
+            first, first + rule.count, [bit](const property& p) { return p.needed == bit; });
+        step one;
+        one.code = op::required;
+        frame missing;
+        missing.parent = at;
+        missing.key = found->name;
+        missing.in_object = true;
+        fail(one, &missing);
+        if (ends()) {
+            break;
+        }
+    }
+    return (rule.needed & ~seen) == 0;
 }
 
 bool runner::properties(const step& one, json::view value, const frame* at) noexcept {
+    if (!value.is_object()) {
+        return true;
+    }
+    const object_rule& rule = from_.objects[one.a];
+    const hidden_marks hidden(marks_);
+    std::uint64_t seen = 0;
+    std::uint32_t hint = rule.start;
+    std::size_t i = 0;
+    bool holds = true;
     for (const json::member m : value.members()) {
-        if (!spend(1)) {
+        if (!budget_.spend(1)) {
             return false;
         }
-        const property* const declared = find(one, m.key);
-        const std::uint32_t index = declared != nullptr ? declared->block : one.c;
-        if (index == no_block) {
-            continue;
+        const property* const known = find(rule, m.key, hint);
+        bool looked = false;
+        bool good = true;
+        if (known != nullptr) {
+            hint = known->next;
+            seen |= known->needed > 0 ? std::uint64_t{1} << (known->needed - 1) : 0;
+            looked = known->declared;
+            good = !looked || member_holds(one, m, known->block, true, at);
         }
-        frame below;
-        below.parent = at;
-        below.key = m.key;
-        below.in_object = true;
-        below.declared = declared != nullptr;
-        if (!child(one, index, m.value, below)) {
+        if (rule.pattern_count > 0 && (good || !ends())) {
+            good = by_pattern(rule, one, m, looked, at, looked) && good;
+        }
+        if (!looked && rule.rest != no_block) {
+            looked = true;
+            good = member_holds(one, m, rule.rest, false, at);
+        }
+        if (looked && hidden.get() != nullptr) {
+            hidden.get()->set(i);
+        }
+        ++i;
+        holds = holds && good;
+        if (!good && ends()) {
             return false;
         }
     }
-    return true;
+    return all_there(rule, seen, at) && holds;
 }
 
 bool runner::property_names(const step& one, json::view value, const frame* at) noexcept {
+    const hidden_marks hidden(marks_);
+    bool holds = true;
     for (const json::member m : value.members()) {
         frame below;
         below.parent = at;
@@ -285,151 +416,13 @@ bool runner::property_names(const step& one, json::view value, const frame* at) 
         below.declared = false;
         // The node of a name lies in front of its value (json/node.hpp).
         if (!probe(one.a, json::view(m.value.raw() - 1), at)) {
-            return fail(one.code, &below);
+            holds = fail(one, &below);
         }
-    }
-    return true;
-}
-
-bool runner::items(const step& one, json::view value, const frame* at) noexcept {
-    std::size_t i = 0;
-    for (const json::view element : value.elements()) {
-        const std::uint32_t index = i < one.b ? from_.children[one.a + i] : one.c;
-        if (index == no_block) {
+        if (!holds && ends()) {
             break;
         }
-        frame below;
-        below.parent = at;
-        below.index = i++;
-        if (!child(one, index, element, below)) {
-            return false;
-        }
     }
-    return true;
-}
-
-bool runner::contains(const step& one, json::view value, const frame* at) noexcept {
-    if (!value.is_array()) {
-        return true;
-    }
-    std::uint64_t found = 0;
-    for (const json::view element : value.elements()) {
-        found += probe(one.a, element, at) ? 1 : 0;
-        if (exhausted_) {
-            return false;
-        }
-    }
-    const bool fits = found >= from_.counts[one.b] && found <= from_.counts[one.b + 1];
-    return fits || fail(one.code, at);
-}
-
-// Sorted by hash, equal elements are neighbours.
-bool runner::unique(json::view value) noexcept {
-    struct hashed {
-        std::uint64_t hash;
-        json::view value;
-    };
-    const std::size_t count = value.size();
-    if (count < 2 || !spend(2 * count)) {
-        return true;
-    }
-    auto* const all = memory_.array<hashed>(count);
-    std::size_t filled = 0;
-    for (const json::view element : value.elements()) {
-        all[filled++] = hashed{hash_of(element), element};
-    }
-    std::sort(all, all + count, [](const hashed& a, const hashed& b) { return a.hash < b.hash; });
-    for (std::size_t i = 0; i < count; ++i) {
-        for (std::size_t j = i + 1; j < count && all[j].hash == all[i].hash; ++j) {
-            if (!spend(1 + all[i].value.size())) {
-                return true;
-            }
-            if (json::equal(all[i].value, all[j].value)) {
-                return false;
-            }
-        }
-    }
-    return true;
-}
-
-// A block whose refusal is an answer, not a failure.
-bool runner::probe(std::uint32_t index, json::view value, const frame* at) noexcept {
-    ++probes_;
-    const bool holds = block_holds(index, value, at);
-    --probes_;
     return holds;
-}
-
-bool runner::combine(const step& one, json::view value, const frame* at) noexcept {
-    std::uint32_t matches = 0;
-    for (std::uint32_t i = one.a; i < one.a + one.b; ++i) {
-        const std::uint32_t index = from_.children[i];
-        if (one.code == op::all_of) {
-            if (!block_holds(index, value, at)) {
-                return false;
-            }
-            continue;
-        }
-        matches += probe(index, value, at) ? 1 : 0;
-        if (exhausted_) {
-            return false;
-        }
-        if (matches > 0 && one.code == op::any_of) {
-            return true;
-        }
-    }
-    return one.code == op::all_of || matches == 1 || fail(one.code, at);
-}
-
-bool runner::condition(const step& one, json::view value, const frame* at) noexcept {
-    const bool holds = probe(one.a, value, at);
-    const std::uint32_t branch = holds ? one.b : one.c;
-    return !exhausted_ && (branch == no_block || block_holds(branch, value, at));
-}
-
-bool runner::fail(op code, const frame* at) noexcept {
-    if (probes_ == 0 && !exhausted_) {
-        const op_text& text = text_of(code);
-        first_.keyword = text.keyword;
-        first_.reason = text.reason;
-        first_.message = text.message;
-        render_path(at);
-    }
-    return false;
-}
-
-void runner::render_path(const frame* at) noexcept {
-    // Written from the end to the front; escapes at most double a name.
-    std::size_t size_max = 0;
-    for (const frame* f = at; f != nullptr; f = f->parent) {
-        size_max += 1 + (f->in_object ? 2 * f->key.size() : base::integer_text_max);
-    }
-    char* const start = static_cast<char*>(memory_.allocate(size_max, 1));
-    char* const end = start + size_max;
-    char* to = end;
-    const char* declared_end = end;
-    for (const frame* f = at; f != nullptr; f = f->parent) {
-        if (f->in_object) {
-            for (std::size_t i = f->key.size(); i > 0; --i) {
-                const char c = f->key[i - 1];
-                if (c == '~' || c == '/') {
-                    *--to = c == '~' ? '0' : '1';
-                    *--to = '~';
-                } else {
-                    *--to = c;
-                }
-            }
-        } else {
-            char digits[base::integer_text_max];
-            const char* const last = base::format(digits, static_cast<std::uint64_t>(f->index));
-            to -= last - digits;
-            std::copy(static_cast<const char*>(digits), last, to);
-        }
-        *--to = '/';
-        declared_end = f->declared ? declared_end : to;
-    }
-    first_.path = {to, static_cast<std::size_t>(end - to)};
-    first_.declared_path = {to, static_cast<std::size_t>(declared_end - to)};
 }
 
 }  // namespace pillion::schema_check

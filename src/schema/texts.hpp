@@ -13,6 +13,7 @@ struct op_text {
     std::string_view keyword;
     std::string_view reason;
     std::string_view message;
+    std::string_view detail{};  // between the message and values of the schema
 };
 
 // The texts of `code`.

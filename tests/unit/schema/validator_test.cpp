@@ -119,10 +119,14 @@ TEST(validator, references_recurse_through_the_value) {
     EXPECT_EQ(self("[[],[1]]").path, "/1/0");
 }
 
-TEST(validator, next_to_pattern_properties_no_property_is_unknown) {
-    const checked check(R"({"patternProperties":{"^x-":true},"additionalProperties":false})");
-    EXPECT_TRUE(check(R"({"x-a":1})").ok);
-    EXPECT_TRUE(check(R"({"b":1})").ok);
+TEST(validator, properties_that_no_pattern_matches_are_additional) {
+    const checked check(R"({"properties":{"x-n":{"type":"integer"}},
+        "patternProperties":{"^x-":{"minimum":1},"z$":true},"additionalProperties":false})");
+    EXPECT_TRUE(check(R"({"x-a":1,"xyz":0})").ok);
+    EXPECT_EQ(check(R"({"b":1})").path, "/b");
+    EXPECT_EQ(check(R"({"b":1})").declared_path, "");
+    EXPECT_EQ(check(R"({"x-n":1.5})").keyword, "type");
+    EXPECT_EQ(check(R"({"x-n":0})").keyword, "minimum");
 }
 
 TEST(validator, many_properties_are_found) {

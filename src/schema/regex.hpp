@@ -1,0 +1,44 @@
+// regex: the patterns of "pattern" and "patternProperties": ECMA-262 with the flag u, matched by
+// RE2 in linear time.
+//
+// What RE2 does: a program is made at compile time; matching builds a deterministic automaton of
+// it lazily, so the first strings of a new kind take memory from the heap, at most memory_bytes_max
+// for each pattern. Once that is full it starts over, and falls back on simulating the program.
+//
+// Ownership: owned by the program. Thread-safety: immutable to its callers; RE2 locks its
+// automaton.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace pillion::schema_check {
+
+class regex {
+ public:
+    // Memory of one pattern, program and automaton together.
+    static constexpr std::int64_t memory_bytes_max = 1024 * 1024;
+
+    // Null with `fault` set when `pattern` is malformed, has no RE2 form or is too large.
+    static std::unique_ptr<regex> compile(std::string_view pattern, std::string& fault);
+    ~regex();
+    regex(const regex&) = delete;
+    regex& operator=(const regex&) = delete;
+
+    // Whether it matches anywhere in `text`.
+    bool matches(std::string_view text) const noexcept;
+    // What matching a text of that size costs at most, in steps of the validator.
+    std::size_t cost(std::size_t bytes) const noexcept;
+
+ private:
+    struct engine;
+    explicit regex(std::unique_ptr<engine> made) noexcept;
+
+    std::unique_ptr<engine> engine_;
+    std::size_t program_size_ = 0;
+};
+
+}  // namespace pillion::schema_check
