@@ -26,10 +26,11 @@ LAYERS = {
     "io": {"coro", "base"},
     "json": {"base"},
     "schema": {"json", "base"},
-    "tls": {"io", "coro", "base"},
+    "crypto": {"base"},
+    "tls": {"crypto", "io", "coro", "base"},
     "http": {"io", "coro", "base"},
     "rpc": {"json", "base"},
-    "mcp": {"rpc", "schema", "http", "json", "io", "coro", "base"},
+    "mcp": {"rpc", "schema", "crypto", "http", "json", "io", "coro", "base"},
     "files": {"mcp", "rpc", "schema", "http", "json", "io", "coro", "base"},
     "app": {"*"},
 }

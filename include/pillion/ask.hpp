@@ -14,6 +14,13 @@
 // request's deadline; a question has a time limit of its own. Requests must be named objects, a
 // temporary is refused at compile time (g++ 12 would destroy it twice).
 //
+// Clients up to 2025-11-25 get a request and answer it while the handler waits. From 2026-07-28 on
+// a server may not send requests: the call ends with what is asked, and when the client calls again
+// with the answers, THE HANDLER RUNS AGAIN FROM THE TOP; answered questions return at once. So what
+// stands before the last question runs once per round: keep it free of effects, or guard it with
+// ctx.once(). Several questions go into one round with ctx.all(). An answer counts for its key and
+// the exact question; without a key() the order of asking is the key.
+//
 // Thread-safety: ordinary values. Answers live as long as the request.
 #pragma once
 
@@ -30,13 +37,16 @@ namespace pillion {
 
 class context;
 
-// What every question has: a time limit (default 5 minutes).
+// What every question has: a time limit (default 5 minutes; from 2026-07-28 on the client's own
+// business) and perhaps a key.
 class question {
  public:
     std::chrono::milliseconds time_limit() const noexcept { return limit_; }
+    const std::string& key_text() const noexcept { return key_; }
 
  protected:
     std::chrono::milliseconds limit_{std::chrono::minutes(5)};
+    std::string key_;
 };
 
 // sampling/createMessage.
@@ -57,6 +67,8 @@ class sample_request : public question {
     sample_request& hint(std::string_view model);
     sample_request& prefer(double cost, double speed, double intelligence);
     sample_request& limit(std::chrono::milliseconds time);
+    // Names the question among those of its handler (2026-07-28).
+    sample_request& key(std::string_view name);
 
     // For the library: the parameters as JSON text.
     std::string params_json() const;
@@ -98,6 +110,8 @@ class elicit_request : public question {
     elicit_request& required(std::string_view name, const schema& field);
     elicit_request& optional(std::string_view name, const schema& field);
     elicit_request& limit(std::chrono::milliseconds time);
+    // Names the question among those of its handler (2026-07-28).
+    elicit_request& key(std::string_view name);
 
     // For the library.
     const std::string& message() const noexcept { return message_; }

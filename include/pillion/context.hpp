@@ -15,9 +15,12 @@
 
 #include <chrono>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <optional>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -42,7 +45,9 @@ enum class log_level : std::uint8_t {
     emergency,
 };
 
-enum class stop_cause : std::uint8_t { none, client, deadline, disconnected, shutdown };
+// asked: the client got the handler's questions instead of an answer (2026-07-28); the handler runs
+// again, from the top, when they are answered.
+enum class stop_cause : std::uint8_t { none, client, deadline, disconnected, shutdown, asked };
 
 class context {
  public:
@@ -169,9 +174,43 @@ class context {
     // (the client refused), invalid (the answer does not fit the question).
     task<pillion::result<sample_answer>> sample(const sample_request& request);
     task<pillion::result<elicit_answer>> elicit(const elicit_request& request);
-    task<pillion::result<roots_answer>> roots();
+    task<pillion::result<roots_answer>> roots(std::string_view key = {});
     void sample(const sample_request&& request) = delete;
     void elicit(const elicit_request&& request) = delete;
+
+    // Runs several tasks of this request at the same time and waits for all of them:
+    //     auto city = ctx.elicit(form);
+    //     auto roots = ctx.roots();
+    //     const auto both = co_await ctx.all(city, roots);
+    //     const auto& [c, r] = both;
+    // The tasks must be named, and are used up. An exception in one is thrown when all have ended.
+    template <class... T>
+    task<std::tuple<T...>> all(task<T>&... each) {
+        std::tuple<std::optional<T>...> made;
+        parallel together(*this);
+        start_all(together, made, std::index_sequence_for<T...>{}, each...);
+        co_await wait_all(together);
+        co_return std::apply([](auto&... one) { return std::tuple<T...>(std::move(*one)...); },
+                             made);
+    }
+
+    // What a handler wants to find again when it runs anew with the user's answers (2026-07-28):
+    // JSON text, which travels sealed with the client. remembered() is missing when there is none.
+    // Towards earlier revisions a handler runs once, and both do the same within that run.
+    void remember(std::string_view name, std::string_view json);
+    json::view remembered(std::string_view name) const;
+    // Runs `work` in the first of these runs only and gives what it gave then: a text. For effects
+    // that must not happen once per round. (A client that sends the same round twice makes it run
+    // twice all the same.)
+    template <class Work>
+        requires std::convertible_to<std::invoke_result_t<Work&>, std::string_view>
+    std::string_view once(std::string_view name, Work&& work) {
+        const json::view before = remembered(name);
+        if (before.is_string()) {
+            return before.str();
+        }
+        return remember_text(name, work());
+    }
 
     // Reads part of a regular file off the loop: at most `bytes_max` from `offset`; the bytes live
     // as long as the context. Errors: not_found, denied, too_large, io, cancelled.
@@ -194,6 +233,35 @@ class context {
         blocking_call(void* w, void (*r)(void*, void*), void* t) noexcept
             : work(w), run(r), to(t) {}
     };
+    // Tasks that all() runs; its frame owns it.
+    class parallel {
+     public:
+        explicit parallel(context& of) noexcept : of_(of) {}
+        parallel(const parallel&) = delete;
+        parallel& operator=(const parallel&) = delete;
+
+     private:
+        friend class context;
+        context& of_;
+        std::size_t running_ = 0;
+        std::exception_ptr fault_;
+        void* waiter_ = nullptr;  // whoever is in wait_all()
+    };
+    template <class T>
+    static task<> run_one(task<T>& one, std::optional<T>& to) {
+        T made = co_await std::move(one);
+        to.emplace(std::move(made));
+    }
+    template <class... T, std::size_t... I>
+    static void start_all(parallel& together, std::tuple<std::optional<T>...>& made,
+                          std::index_sequence<I...>, task<T>&... each) {
+        (spawn(together, run_one(each, std::get<I>(made))), ...);
+    }
+    static void spawn(parallel& together, task<> body);
+    static task<> wait_all(parallel& together);
+    static task<> guard(parallel& together, task<> body);
+    std::string_view remember_text(std::string_view name, std::string_view text);
+
     // Rethrows what the work threw.
     task<> run_blocking(const blocking_call& call);
     tool_result text_parts(const std::string_view* parts, std::size_t count, bool failed);

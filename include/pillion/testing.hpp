@@ -34,7 +34,8 @@
 namespace pillion::testing {
 
 // Answers a question of the server (see ask.hpp): gets its params, returns the result as JSON
-// text, or "" to leave it without an answer.
+// text, or "" to leave it without an answer. The same for every revision: towards 2026-07-28 the
+// client calls again with the answers, and gives back an `input_required` that nobody answers.
 using question_handler = std::function<std::string(json::view params)>;
 
 // Who the client is. An ordinary value.

@@ -2,6 +2,8 @@
 
 #include <charconv>
 #include <cstdio>
+#include <fstream>
+#include <memory>
 #include <optional>
 
 #include <CLI/CLI.hpp>
@@ -13,6 +15,7 @@
 #include "app/settings.hpp"
 #include "base/cpu.hpp"
 #include "base/log.hpp"
+#include "crypto/key_ring.hpp"
 #include "http/origin.hpp"
 #include "mcp/registry.hpp"
 
@@ -37,6 +40,7 @@ struct words {
     std::string session_ttl = "30m";
     std::string drain_timeout = "10s";
     std::string request_timeout = "30s";
+    std::string state_keys;
     std::size_t max_connections = limits::connections_max;
     std::string log_level = "info";
     std::string log_format = "text";
@@ -74,6 +78,9 @@ void add_common(CLI::App& cli, words& w) {
     cli.add_option("--request-timeout", w.request_timeout,
                    "Longest time a request may take (500ms, 30s, 5m)")
         ->capture_default_str();
+    cli.add_option("--state-keys", w.state_keys,
+                   "File of secret keys, one per line (32 bytes in base64 or hex), that seal what "
+                   "clients carry between calls; the first seals, all open");
     cli.add_option("--drain-timeout", w.drain_timeout,
                    "How long a shutdown waits for what is in flight")
         ->capture_default_str();
@@ -164,6 +171,27 @@ bool read_serving(const words& w, settings& to, std::string& fault) {
     return true;
 }
 
+// Null with a fault.
+std::shared_ptr<const crypto::key_ring> read_state_keys(const std::string& path,
+                                                        std::string& fault) {
+    std::ifstream file(path, std::ios::binary);
+    std::string text;
+    constexpr std::streamsize bytes_max = 64 * 1024;
+    text.resize(bytes_max);
+    file.read(text.data(), bytes_max);
+    text.resize(static_cast<std::size_t>(file.gcount()));
+    if (text.empty()) {
+        fault = "--state-keys: cannot read \"" + path + "\"";
+        return nullptr;
+    }
+    auto keys = crypto::key_ring::parse(text, fault);
+    crypto::wipe(text.data(), text.size());
+    if (keys == nullptr) {
+        fault = "--state-keys: \"" + path + "\": " + fault;
+    }
+    return keys;
+}
+
 bool read_common(const words& w, settings& to, std::string& fault) {
     to.io = w.io == "uring"   ? io::backend_mode::uring
             : w.io == "epoll" ? io::backend_mode::epoll
@@ -174,6 +202,12 @@ bool read_common(const words& w, settings& to, std::string& fault) {
     if (!request || *request == 0 || !drain || !session || *session == 0) {
         fault = "durations need a number and a unit, such as 500ms, 30s, 5m or 2h";
         return false;
+    }
+    if (!w.state_keys.empty()) {
+        to.state_keys = read_state_keys(w.state_keys, fault);
+        if (to.state_keys == nullptr) {
+            return false;
+        }
     }
     to.request_timeout_ms = *request;
     to.drain_timeout_ms = *drain;

@@ -108,6 +108,7 @@ class http_runner {
         mcp::service_options o;
         o.session_idle_ms = set.session_ttl_ms;
         o.request_timeout_ms = set.request_timeout_ms;
+        o.state_keys = set.state_keys;
         return o;
     }
 

@@ -74,6 +74,7 @@ class stdio_runner {
     static mcp::service_options options_of(const settings& set) {
         mcp::service_options o;
         o.request_timeout_ms = set.request_timeout_ms;
+        o.state_keys = set.state_keys;
         return o;
     }
 

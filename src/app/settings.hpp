@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/limits.hpp"
 #include "base/log.hpp"
+#include "crypto/key_ring.hpp"
 #include "io/backend_factory.hpp"
 #include "io/socket.hpp"
 
@@ -23,6 +25,7 @@ struct settings {
     std::int64_t session_ttl_ms = limits::session_idle_ms;
     std::int64_t drain_timeout_ms = limits::drain_timeout_ms;
     std::int64_t request_timeout_ms = limits::request_timeout_ms;
+    std::shared_ptr<const crypto::key_ring> state_keys;  // null: random ones
     std::size_t connections_max = limits::connections_max;
     bool json_log = false;
     bool legacy_sse = true;

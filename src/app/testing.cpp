@@ -111,7 +111,16 @@ class client::impl final : public app::test_guest {
     void receive(std::string_view text);
     void answer_question(const answer& question);
 
+    // A request as it was made, for the rounds that follow it.
+    struct sent {
+        std::string method;
+        std::string params;
+    };
+    bool answer_round(std::int64_t id, const answer& asked);
+    void send_request(std::int64_t id, const sent& what, std::string_view more);
+
     std::vector<answer> questions_;  // not answered yet
+    std::map<std::int64_t, sent> sent_;
     std::int64_t last_id_ = 0;
 };
 
@@ -206,8 +215,18 @@ std::int64_t client::impl::start(std::string_view method, std::string_view param
         answers_[id] = answer(R"({"error":{"code":-32700,"message":"testing: no JSON object"}})");
         return id;
     }
+    sent_[id] = sent{std::string(method), std::string(params)};
+    send_request(id, sent_[id], {});
+    host_->settle();
+    return id;
+}
+
+// `more`: an object with further members of the params, or "".
+void client::impl::send_request(std::int64_t id, const sent& what, std::string_view more) {
+    const auto given = json::document::parse(what.params);
+    const auto added = json::document::parse(more.empty() ? std::string_view("{}") : more);
     json::builder b;
-    b.begin_object().member("jsonrpc", "2.0").member("id", id).member("method", method);
+    b.begin_object().member("jsonrpc", "2.0").member("id", id).member("method", what.method);
     b.key("params").begin_object();
     bool has_token = false;
     b.key("_meta").begin_object();
@@ -230,25 +249,63 @@ std::int64_t client::impl::start(std::string_view method, std::string_view param
             b.member(key, value);
         }
     }
+    for (const auto& [key, value] : added->root().members()) {
+        b.member(key, value);
+    }
     b.end_object().end_object();
     waiting_.insert(id);
     pipe_->take(b.text());
-    host_->settle();
-    return id;
 }
 
 answer client::impl::wait(std::int64_t id) {
     constexpr std::chrono::hours patience(24 * 7);
     const auto until = host_->elapsed() + patience;
-    while (waiting_.contains(id) && host_->elapsed() < until && host_->step(patience)) {
+    constexpr int rounds_max = 32;
+    for (int round = 0;; ++round) {
+        while (waiting_.contains(id) && host_->elapsed() < until && host_->step(patience)) {
+        }
+        const auto found = answers_.find(id);
+        if (found == answers_.end()) {
+            return {};
+        }
+        answer taken = std::move(found->second);
+        answers_.erase(found);
+        if (round == rounds_max || !answer_round(id, taken)) {
+            sent_.erase(id);
+            return taken;
+        }
     }
-    const auto found = answers_.find(id);
-    if (found == answers_.end()) {
-        return {};
+}
+
+// The server asks by way of its answer (2026-07-28): the call goes out again with what the handlers
+// of this client say. False when there is nothing to say.
+bool client::impl::answer_round(std::int64_t id, const answer& asked) {
+    const json::view result = asked.result();
+    if (result["resultType"].str() != "input_required") {
+        return false;
     }
-    answer taken = std::move(found->second);
-    answers_.erase(found);
-    return taken;
+    json::builder b;
+    b.begin_object().key("inputResponses").begin_object();
+    bool any = false;
+    for (const auto& [key, question] : result["inputRequests"].members()) {
+        const auto handler = options_.questions_.find(question["method"].str());
+        const std::string said = handler == options_.questions_.end()
+                                     ? std::string()
+                                     : handler->second(question["params"]);
+        if (!said.empty()) {
+            any = true;
+            b.key(key).raw(said);
+        }
+    }
+    b.end_object();
+    if (result["requestState"].exists()) {
+        b.member("requestState", result["requestState"]);
+    }
+    b.end_object();
+    if (any) {
+        send_request(id, sent_[id], b.text());
+    }
+    return any;
 }
 
 void client::impl::send_notification(std::string_view method, std::string_view params) {

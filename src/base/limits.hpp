@@ -45,6 +45,9 @@ inline constexpr std::size_t batch_messages_max = 100;
 inline constexpr std::size_t in_flight_per_connection_max = 128;
 inline constexpr std::size_t request_id_bytes_max = 128;
 inline constexpr std::size_t rpc_id_bytes_max = 512;
+// What a call with questions to its user takes along (requestState), and how long it is good.
+inline constexpr std::size_t request_state_bytes_max = 48 * 1024;
+inline constexpr std::int64_t request_state_ms = 60 * 60 * 1000;
 inline constexpr std::size_t tool_result_bytes_max = 10 * 1024 * 1024;
 
 // Receive buffers of a shard: they fit the cache (measured: 5.18 us a request against 5.42 with

@@ -18,6 +18,8 @@ const char* to_string(stop_reason reason) noexcept {
             return "shutdown";
         case stop_reason::session_ended:
             return "session_ended";
+        case stop_reason::input_required:
+            return "input_required";
     }
     return "unknown";
 }

@@ -22,6 +22,7 @@ enum class stop_reason : std::uint8_t {
     disconnected,
     shutdown,
     session_ended,
+    input_required,
 };
 
 // The name of a reason for logs ("client_cancelled"); lives for ever.

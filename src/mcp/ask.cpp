@@ -66,6 +66,11 @@ sample_request& sample_request::prefer(double cost, double speed, double intelli
     return *this;
 }
 
+sample_request& sample_request::key(std::string_view name) {
+    key_ = name;
+    return *this;
+}
+
 sample_request& sample_request::limit(std::chrono::milliseconds time) {
     limit_ = time;
     return *this;
@@ -139,6 +144,11 @@ elicit_request& elicit_request::optional(std::string_view name, const schema& fi
     return *this;
 }
 
+elicit_request& elicit_request::key(std::string_view name) {
+    key_ = name;
+    return *this;
+}
+
 elicit_request& elicit_request::limit(std::chrono::milliseconds time) {
     limit_ = time;
     return *this;
@@ -180,9 +190,10 @@ std::string elicit_params(const elicit_request& question, mcp::revision r) {
     json::builder b;
     b.begin_object();
     if (!question.url().empty()) {
-        b.member("mode", "url")
-            .member("url", question.url())
-            .member("elicitationId", new_elicitation_id());
+        b.member("mode", "url").member("url", question.url());
+        if (!mcp::is_modern(r)) {
+            b.member("elicitationId", new_elicitation_id());
+        }
     } else if (r >= mcp::revision::r2025_11_25) {
         b.member("mode", "form");
     }
@@ -227,27 +238,33 @@ result<elicit_answer> read_elicited(detail::request_state& r, const elicit_reque
     return out;
 }
 
+result<sample_answer> read_sampled(json::view answer) {
+    sample_answer out;
+    out.role = answer["role"].str();
+    out.model = answer["model"].str();
+    out.stop_reason = answer["stopReason"].str();
+    out.content = answer["content"];
+    if (!out.content.is_object() && !out.content.is_array()) {
+        return error(errc::invalid, "The client's answer is malformed");
+    }
+    return out;
+}
+
 }  // namespace
 
 task<result<sample_answer>> context::sample(const sample_request& request) {
-    if (state_->modern() || !client_can("sampling")) {
+    if (!client_can("sampling")) {
         co_return cannot("The client offers no sampling");
     }
     const std::string params = request.params_json();
-    const pillion::result<json::view> answer = co_await mcp::ask_client(
-        *state_, "sampling/createMessage", params, request.time_limit().count());
+    auto fits = [](json::view answer) { return read_sampled(answer).ok(); };
+    const mcp::asking what{"sampling/createMessage", params, request.key_text(),
+                           request.time_limit().count(), fits};
+    const pillion::result<json::view> answer = co_await mcp::ask_client(*state_, what);
     if (!answer) {
         co_return answer.error();
     }
-    sample_answer out;
-    out.role = (*answer)["role"].str();
-    out.model = (*answer)["model"].str();
-    out.stop_reason = (*answer)["stopReason"].str();
-    out.content = (*answer)["content"];
-    if (!out.content.is_object() && !out.content.is_array()) {
-        co_return pillion::error(errc::invalid, "The client's answer is malformed");
-    }
-    co_return out;
+    co_return read_sampled(*answer);
 }
 
 task<result<elicit_answer>> context::elicit(const elicit_request& request) {
@@ -258,26 +275,30 @@ task<result<elicit_answer>> context::elicit(const elicit_request& request) {
     const bool can = state_->rev == mcp::revision::r2025_06_18
                          ? client_can("elicitation")
                          : client_can(page ? "elicitation.url" : "elicitation.form");
-    if (state_->modern() || !known || !can) {
+    if (!known || !can) {
         co_return cannot("The client offers no elicitation of this kind");
     }
     const std::string params = elicit_params(request, state_->rev);
-    const pillion::result<json::view> answer = co_await mcp::ask_client(
-        *state_, "elicitation/create", params, request.time_limit().count());
+    auto fits = [this, &request](json::view given) {
+        return given.is_object() && read_elicited(*state_, request, given).ok();
+    };
+    const mcp::asking what{"elicitation/create", params, request.key_text(),
+                           request.time_limit().count(), fits};
+    const pillion::result<json::view> answer = co_await mcp::ask_client(*state_, what);
     if (!answer) {
         co_return answer.error();
     }
     co_return read_elicited(*state_, request, *answer);
 }
 
-task<result<roots_answer>> context::roots() {
-    if (state_->modern() || !client_can("roots")) {
+task<result<roots_answer>> context::roots(std::string_view key) {
+    if (!client_can("roots")) {
         co_return cannot("The client offers no roots");
     }
     const question standard;
-    const std::string_view no_params;
-    const pillion::result<json::view> answer =
-        co_await mcp::ask_client(*state_, "roots/list", no_params, standard.time_limit().count());
+    auto fits = [](json::view given) { return given["roots"].is_array(); };
+    const mcp::asking what{"roots/list", {}, key, standard.time_limit().count(), fits};
+    const pillion::result<json::view> answer = co_await mcp::ask_client(*state_, what);
     if (!answer) {
         co_return answer.error();
     }

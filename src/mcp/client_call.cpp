@@ -5,6 +5,7 @@
 #include "base/log.hpp"
 #include "base/random.hpp"
 #include "io/sleep.hpp"
+#include "mcp/ask_chain.hpp"
 #include "mcp/engine.hpp"
 
 namespace pillion::mcp {
@@ -118,17 +119,50 @@ void client_call::take(std::string_view message) noexcept {
     }
 }
 
-task<result<json::view>> ask_client(request& r, std::string_view method, std::string_view params,
-                                    std::int64_t limit_ms) {
+namespace {
+
+// A client of 2026-07-28: the answer is here already, or the call ends with the question.
+task<result<json::view>> ask_again(request& r, const asking& what) {
+    if (r.mid != method_id::tools_call && r.mid != method_id::prompts_get &&
+        r.mid != method_id::resources_read) {
+        co_return error(errc::unsupported, "Only calls, prompts and reads may ask");
+    }
+    ask_chain& chain = ask_chain::of(r);
+    const std::string_view key = what.key.empty() ? chain.next_key() : what.key;
+    const std::string_view digest = ask_chain::digest_of(r, what.method, what.params);
+    const json::view known = chain.find(key, digest, what.fits);
+    if (known.exists()) {
+        co_return known;
+    }
+    const auto added = chain.need(key, digest, what.method, what.params);
+    if (added == ask_chain::need_result::clash) {
+        co_return error(errc::invalid, "Two different questions have the same key");
+    }
+    if (added == ask_chain::need_result::first) {
+        // Whatever runs beside this one may add its own questions first.
+        co_await coro::yield();
+        chain.conclude();
+    }
+    coro::event never;
+    co_await never.wait(&r.stop);
+    co_return error(errc::cancelled, "The request was stopped");
+}
+
+}  // namespace
+
+task<result<json::view>> ask_client(request& r, const asking& what) {
     if (r.stop.requested() || r.channel == nullptr) {
         co_return error(errc::cancelled, "The request was stopped");
+    }
+    if (r.modern()) {
+        co_return co_await ask_again(r, what);
     }
     engine& e = r.engine;
     client_call call(r, e.shard());
     e.pause_deadline(r);
     e.add_call(call);
-    r.channel->notify(r, question_message(r, call.id(), method, params));
-    limit_guard limit(e.loop(), limit_ms, call.answered());
+    r.channel->notify(r, question_message(r, call.id(), what.method, what.params));
+    limit_guard limit(e.loop(), what.limit_ms, call.answered());
     const bool woken = co_await call.answered().wait(&r.stop);
     call.unlink();
     e.resume_deadline(r);

@@ -12,6 +12,7 @@
 #include <pillion/result.hpp>
 #include <pillion/task.hpp>
 
+#include "base/function_ref.hpp"
 #include "base/intrusive_list.hpp"
 #include "coro/sync.hpp"
 #include "mcp/request.hpp"
@@ -53,9 +54,18 @@ class client_call : public base::list_hook<> {
     json::view response_;
 };
 
-// Sends `method` with `params` (JSON text) to the client of `r` and waits for its result (in the
-// request's memory), at most `limit_ms`, not counted against the deadline of `r`.
-task<result<json::view>> ask_client(request& r, std::string_view method, std::string_view params,
-                                    std::int64_t limit_ms);
+// A question on its way: texts live until the answer is here. `params` is JSON; `key` may be empty.
+struct asking {
+    std::string_view method;
+    std::string_view params;
+    std::string_view key;
+    std::int64_t limit_ms = 0;
+    // Whether an answer can be used. An answer from a modern client that cannot is asked for again.
+    base::function_ref<bool(json::view)> fits;
+};
+
+// Puts a question to the client of `r` and waits for its result (in the request's memory), not
+// counted against the deadline of `r`.
+task<result<json::view>> ask_client(request& r, const asking& what);
 
 }  // namespace pillion::mcp

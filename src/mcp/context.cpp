@@ -8,6 +8,7 @@
 #include "coro/sync.hpp"
 #include "io/sleep.hpp"
 #include "json/writer.hpp"
+#include "mcp/ask_chain.hpp"
 #include "mcp/engine.hpp"
 #include "mcp/file_read.hpp"
 #include "mcp/modern_checks.hpp"
@@ -216,6 +217,8 @@ stop_cause context::why_stopped() const noexcept {
             return stop_cause::disconnected;
         case coro::stop_reason::shutdown:
             return stop_cause::shutdown;
+        case coro::stop_reason::input_required:
+            return stop_cause::asked;
     }
     return stop_cause::none;
 }
@@ -304,6 +307,74 @@ task<bool> context::log_json(log_level level, std::string_view json, std::string
     base::byte_buffer text(state_->memory.pool());
     json::writer(text).value(data);
     return send_log(*state_, level, keep(text.view()), logger, false);
+}
+
+namespace {
+
+// Waits for the last of the tasks of context::all().
+class last_one {
+ public:
+    last_one(void*& slot, const std::size_t& running) noexcept : slot_(slot), running_(running) {}
+    last_one(const last_one&) = delete;
+    last_one& operator=(const last_one&) = delete;
+
+    bool await_ready() const noexcept { return running_ == 0; }
+    void await_suspend(std::coroutine_handle<> caller) noexcept {
+        caller_ = caller;
+        slot_ = this;
+    }
+    void await_resume() const noexcept {}
+    void wake() noexcept { node_.schedule(caller_); }
+
+ private:
+    void*& slot_;
+    const std::size_t& running_;
+    std::coroutine_handle<> caller_;
+    coro::resume_node node_;
+};
+
+}  // namespace
+
+task<> context::guard(parallel& together, task<> body) {
+    try {
+        co_await std::move(body);
+    } catch (...) {
+        if (!together.fault_) {
+            together.fault_ = std::current_exception();
+        }
+    }
+    if (--together.running_ == 0 && together.waiter_ != nullptr) {
+        static_cast<last_one*>(together.waiter_)->wake();
+    }
+}
+
+void context::spawn(parallel& together, task<> body) {
+    ++together.running_;
+    together.of_.state_->engine.spawn(guard(together, std::move(body)));
+}
+
+task<> context::wait_all(parallel& together) {
+    last_one last(together.waiter_, together.running_);
+    co_await last;
+    if (together.fault_) {
+        std::rethrow_exception(together.fault_);
+    }
+}
+
+void context::remember(std::string_view name, std::string_view json) {
+    const json::view value = state_->parse(json);
+    mcp::ask_chain::of(*state_).remember(name, value);
+}
+
+json::view context::remembered(std::string_view name) const {
+    return mcp::ask_chain::of(*state_).remembered(name);
+}
+
+std::string_view context::remember_text(std::string_view name, std::string_view text) {
+    json::builder quoted;
+    quoted.value(text);
+    remember(name, quoted.text());
+    return remembered(name).str();
 }
 
 task<> context::run_blocking(const blocking_call& call) {

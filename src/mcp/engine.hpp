@@ -83,6 +83,8 @@ class engine {
     void reply_error(request& r, const fault& why) noexcept;
     // Runs an asynchronous body as the request's own task and sees to deadline and cancellation.
     void run(request& r, task<> body) noexcept;
+    // Runs a task beside the request's own; it must end before that does.
+    void spawn(task<> body) noexcept { handlers_.spawn(std::move(body)); }
     // The request's work is done; frees it unless its reply is still due.
     void finish(request& r) noexcept;
 

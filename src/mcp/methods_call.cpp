@@ -2,6 +2,7 @@
 #include <exception>
 
 #include "base/log.hpp"
+#include "mcp/ask_chain.hpp"
 #include "mcp/engine.hpp"
 #include "mcp/modern_checks.hpp"
 #include "rpc/errors.hpp"
@@ -211,6 +212,9 @@ void engine::method_tools_call(request& r) {
         !r.tool->input->validate(r.arguments, r.memory, misfit)) {
         return refuse_arguments(*this, r, misfit);
     }
+    if (r.modern() && !ask_chain::read(r, why)) {
+        return refuse(r, why);
+    }
     set_deadline(*this, r, r.tool->timeout_ms);
     if (r.tool->definition->handler.plain) {
         return call_plain(*this, r);
@@ -248,6 +252,10 @@ void engine::method_prompts_get(request& r) {
             w.fragment(R"(,"reason":"required"})");
             return refuse(r, bad_params("Missing required argument", r.memory.dup(data.view())));
         }
+    }
+    fault why;
+    if (r.modern() && !ask_chain::read(r, why)) {
+        return refuse(r, why);
     }
     set_deadline(*this, r, shared_.options().request_timeout_ms);
     run(r, get_prompt(*this, r));
@@ -287,6 +295,10 @@ void engine::method_resources_read(request& r) {
             reply(r, resource_reply(r, state));
             return finish(r);
         }
+    }
+    fault why;
+    if (r.modern() && !ask_chain::read(r, why)) {
+        return refuse(r, why);
     }
     set_deadline(*this, r, shared_.options().request_timeout_ms);
     run(r, read_resource(*this, r));

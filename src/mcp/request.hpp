@@ -28,6 +28,7 @@
 #include "mcp/session.hpp"
 
 namespace pillion::mcp {
+class ask_chain;
 class engine;
 
 // A registry as one shard uses it, with the number of the shard's requests that do.
@@ -93,6 +94,8 @@ struct request_state : base::list_hook<in_flight_tag> {
     std::size_t variable_count = 0;
     // The HTTP head it came with; only while engine::serve() runs, null on stdio.
     const http::request_head* head = nullptr;
+
+    mcp::ask_chain* chain = nullptr;  // modern: questions to the client
 
     coro::stop_node stop;
     coro::event drained{true};

@@ -13,6 +13,9 @@ service::service(std::shared_ptr<const registry> registered, pillion::server& ho
       options_(options),
       sessions_(shards, options.sessions_max),
       empty_object_(*json::document::parse("{}")) {
+    if (options_.state_keys == nullptr) {
+        options_.state_keys = crypto::key_ring::random();
+    }
     for (std::size_t i = 0; i < shards; ++i) {
         engines_.push_back(std::make_unique<slot>());
     }

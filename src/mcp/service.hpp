@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/limits.hpp"
+#include "crypto/key_ring.hpp"
 #include "io/blocking_pool.hpp"
 #include "json/document.hpp"
 #include "mcp/hub.hpp"
@@ -33,6 +34,8 @@ struct service_options {
     std::int64_t session_idle_ms = limits::session_idle_ms;
     std::size_t sessions_max = limits::sessions_max;
     std::int64_t request_timeout_ms = limits::request_timeout_ms;
+    // What seals the state of calls that ask; null: a random key.
+    std::shared_ptr<const crypto::key_ring> state_keys;
 
     service_options() noexcept {}  // NOLINT(modernize-use-equals-default): no aggregate
 };
@@ -53,6 +56,7 @@ class service {
     io::offload& blocking() noexcept { return blocking_; }
     session_table& sessions() noexcept { return sessions_; }
     const service_options& options() const noexcept { return options_; }
+    const crypto::key_ring& state_keys() const noexcept { return *options_.state_keys; }
     std::size_t shards() const noexcept { return engines_.size(); }
     // `{}`, for calls without arguments. Any thread.
     json::view empty_object() const noexcept { return empty_object_.root(); }

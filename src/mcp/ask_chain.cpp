@@ -1,0 +1,275 @@
+#include "mcp/ask_chain.hpp"
+
+#include <charconv>
+
+#include "base/limits.hpp"
+#include "base/log.hpp"
+#include "base/utf8.hpp"
+#include "crypto/key_ring.hpp"
+#include "json/canonical.hpp"
+#include "mcp/engine.hpp"
+#include "rpc/envelope.hpp"
+#include "rpc/errors.hpp"
+
+namespace pillion::mcp {
+
+namespace {
+
+bool refuse(fault& why, std::string_view message, std::string_view data) {
+    why.code = rpc::invalid_params;
+    why.message = message;
+    why.data_json = data;
+    return false;
+}
+
+bool bad_state(fault& why) {
+    return refuse(why, "requestState is not valid for this call",
+                  R"({"field":"requestState","reason":"invalid"})");
+}
+
+// What the handler is: a changed one must not take answers that were given to another.
+std::string_view fingerprint(const request& r) noexcept {
+    constexpr auto newest = static_cast<std::size_t>(modern);
+    return r.tool != nullptr       ? std::string_view(r.tool->entry[newest])
+           : r.prompt != nullptr   ? std::string_view(r.prompt->entry[newest])
+           : r.resource != nullptr ? std::string_view(r.resource->entry[newest])
+                                   : std::string_view();
+}
+
+}  // namespace
+
+ask_chain& ask_chain::of(request& r) noexcept {
+    if (r.chain == nullptr) {
+        r.chain = r.memory.make<ask_chain>(r);
+    }
+    return *r.chain;
+}
+
+bool ask_chain::read(request& r, fault& why) {
+    const json::view state = r.params["requestState"];
+    const json::view responses = r.params["inputResponses"];
+    if (!state.exists() && !responses.exists()) {
+        return true;
+    }
+    if (responses.exists() && !responses.is_object()) {
+        return refuse(why, "inputResponses must be an object",
+                      R"({"field":"inputResponses","reason":"type"})");
+    }
+    ask_chain& chain = of(r);
+    if (state.exists() && (!state.is_string() || !chain.read_state(state.str(), why))) {
+        return bad_state(why);
+    }
+    // What was asked and is answered now. Whether it fits is seen when it is asked again.
+    for (entry* one = chain.asked_; one != nullptr; one = one->next) {
+        const json::view value = responses[one->key];
+        if (value.exists()) {
+            chain.add(chain.answered_, one->key, one->digest)->value = value;
+        }
+    }
+    return true;
+}
+
+bool ask_chain::read_state(std::string_view text, fault& why) {
+    request& r = *request_;
+    const auto opened = r.engine.shared().state_keys().open(text, context(), r.memory);
+    if (!opened) {
+        return bad_state(why);
+    }
+    const json::view state = r.parse(*opened);
+    if (state["e"].i64().value_or(0) < r.engine.loop().unix_ms()) {
+        return bad_state(why);
+    }
+    for (const json::view one : state["a"].elements()) {
+        add(answered_, one[std::size_t{0}].str(), one[1].str())->value = one[2];
+    }
+    for (const json::view one : state["p"].elements()) {
+        add(asked_, one[std::size_t{0}].str(), one[1].str());
+    }
+    for (const json::member one : state["m"].members()) {
+        add(remembered_, one.key, {})->value = one.value;
+    }
+    return true;
+}
+
+// What a state is good for: one JSON text behind the other, so no two calls have the same.
+std::string_view ask_chain::context() const noexcept {
+    request& r = *request_;
+    base::byte_buffer text(r.memory.pool());
+    json::writer w(text);
+    w.begin_array();
+    w.string(r.method);
+    w.string_lossy(r.target);
+    w.string_lossy(fingerprint(r));
+    w.end_array();
+    if (r.mid != method_id::resources_read) {
+        json::write_canonical(r.arguments, text, r.memory);
+    }
+    return r.memory.dup(text.view());
+}
+
+ask_chain::entry* ask_chain::add(entry*& list, std::string_view key,
+                                 std::string_view digest) noexcept {
+    auto* const made = request_->memory.make<entry>();
+    made->key = key;
+    made->digest = digest;
+    entry** at = &list;
+    while (*at != nullptr) {
+        at = &(*at)->next;
+    }
+    *at = made;
+    return made;
+}
+
+ask_chain::entry* ask_chain::in(entry* list, std::string_view key) noexcept {
+    while (list != nullptr && list->key != key) {
+        list = list->next;
+    }
+    return list;
+}
+
+std::string_view ask_chain::next_key() noexcept {
+    char text[12] = {'q'};
+    const auto end = std::to_chars(text + 1, text + sizeof text, ++unnamed_);
+    return request_->memory.dup({text, static_cast<std::size_t>(end.ptr - text)});
+}
+
+std::string_view ask_chain::digest_of(request& r, std::string_view method,
+                                      std::string_view params) noexcept {
+    base::byte_buffer text(r.memory.pool());
+    text.append(method);
+    text.append('\n');
+    text.append(params);
+    const auto sum = crypto::sha256(text.view());
+    constexpr char hex[] = "0123456789abcdef";
+    constexpr std::size_t bytes = 16;
+    char* const out = static_cast<char*>(r.memory.allocate(2 * bytes, 1));
+    for (std::size_t i = 0; i < bytes; ++i) {
+        out[2 * i] = hex[sum[i] >> 4U];
+        out[2 * i + 1] = hex[sum[i] & 15U];
+    }
+    return {out, 2 * bytes};
+}
+
+json::view ask_chain::find(std::string_view key, std::string_view digest,
+                           base::function_ref<bool(json::view)> fits) noexcept {
+    for (entry** at = &answered_; *at != nullptr; at = &(*at)->next) {
+        entry& one = **at;
+        if (one.key == key && one.digest == digest && fits(one.value)) {
+            return one.value;
+        }
+        if (one.key == key) {
+            *at = one.next;
+            break;
+        }
+    }
+    return {};
+}
+
+ask_chain::need_result ask_chain::need(std::string_view key, std::string_view digest,
+                                       std::string_view method, std::string_view params) noexcept {
+    if (in(open_, key) != nullptr || in(answered_, key) != nullptr || !base::utf8::validate(key)) {
+        return need_result::clash;
+    }
+    const bool first = open_ == nullptr;
+    entry* const one = add(open_, request_->memory.dup(key), digest);
+    one->method = method;
+    one->params = request_->memory.dup(params);
+    return first ? need_result::first : need_result::another;
+}
+
+void ask_chain::remember(std::string_view key, json::view value) noexcept {
+    entry* there = in(remembered_, key);
+    if (there == nullptr) {
+        there = add(remembered_, request_->memory.dup(key), {});
+    }
+    there->value = value;
+}
+
+json::view ask_chain::remembered(std::string_view key) const noexcept {
+    const entry* const there = in(remembered_, key);
+    return there == nullptr ? json::view{} : there->value;
+}
+
+void ask_chain::write_state(json::writer& w) const {
+    w.begin_object();
+    w.key_raw(R"("e":)");
+    w.integer(request_->engine.loop().unix_ms() + limits::request_state_ms);
+    w.key_raw(R"("a":)");
+    w.begin_array();
+    for (const entry* one = answered_; one != nullptr; one = one->next) {
+        w.begin_array();
+        w.string(one->key);
+        w.string(one->digest);
+        w.value(one->value);
+        w.end_array();
+    }
+    w.end_array();
+    w.key_raw(R"("p":)");
+    w.begin_array();
+    for (const entry* one = open_; one != nullptr; one = one->next) {
+        w.begin_array();
+        w.string(one->key);
+        w.string(one->digest);
+        w.end_array();
+    }
+    w.end_array();
+    w.key_raw(R"("m":)");
+    w.begin_object();
+    for (const entry* one = remembered_; one != nullptr; one = one->next) {
+        w.key(one->key);
+        w.value(one->value);
+    }
+    w.end_object();
+    w.end_object();
+}
+
+base::byte_buffer ask_chain::message(std::string_view sealed) const {
+    request& r = *request_;
+    base::byte_buffer out = r.new_message();
+    json::writer w(out);
+    w.fragment(R"({"jsonrpc":"2.0","id":)");
+    rpc::write_id(w, r.id);
+    w.fragment(R"(,"result":{"resultType":"input_required","inputRequests":)");
+    w.begin_object();
+    for (const entry* one = open_; one != nullptr; one = one->next) {
+        w.key(one->key);
+        w.begin_object();
+        w.key_raw(R"("method":)");
+        w.string(one->method);
+        w.key_raw(R"("params":)");
+        w.raw(one->params.empty() ? std::string_view("{}") : one->params);
+        w.end_object();
+    }
+    w.end_object();
+    w.key_raw(R"("requestState":)");
+    w.string(sealed);
+    end_result(r, w);
+    return out;
+}
+
+void ask_chain::conclude() noexcept {
+    request& r = *request_;
+    if (r.replied) {
+        return;
+    }
+    base::byte_buffer state(r.memory.pool());
+    json::writer w(state);
+    write_state(w);
+    if (state.size() > limits::request_state_bytes_max) {
+        log::error("mcp.request_state_too_large",
+                   {log::kv("target", r.target), log::kv("request_id", r.request_id)});
+        fault why;
+        why.code = rpc::internal_error;
+        why.message = "Internal error";
+        r.outcome = "state_too_large";
+        r.engine.reply_error(r, why);
+    } else {
+        const std::string_view sealed =
+            r.engine.shared().state_keys().seal(state.view(), context(), r.memory);
+        r.outcome = "input_required";
+        r.engine.reply(r, message(sealed));
+    }
+    r.stop.request(coro::stop_reason::input_required);
+}
+
+}  // namespace pillion::mcp
