@@ -18,7 +18,7 @@ NOT_OFFERED = {
     "2025-06-18": (),
     "2025-11-25": (),
     "req-2025-11-25": (),
-    "2026-07-28": ("input-required-result-", "tasks-"),
+    "2026-07-28": ("tasks-",),
 }
 # The SDK judge leaves out checks that do not fit the transport or a limit of the server. Those that
 # it leaves out for one of these reasons missed something in the server.
