@@ -124,6 +124,10 @@ task<result<json::view>> ask_client(request& r, std::string_view method, std::st
         co_return error(errc::cancelled, "The request was stopped");
     }
     engine& e = r.engine;
+    if (e.draining()) {
+        // Nobody is listened to any more.
+        co_return error(errc::closed, "The server is shutting down");
+    }
     client_call call(r, e.shard());
     e.pause_deadline(r);
     e.add_call(call);

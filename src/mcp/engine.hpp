@@ -109,6 +109,9 @@ class engine {
     // Tells the followers on `shard` that a stream of `s` has grown or ended.
     void wake_follower(std::size_t shard, const session_ref& s, std::uint32_t number) noexcept;
     void wake_followers_here(const session* s, std::uint32_t number) noexcept;
+    // Tells the calls of `s` on `shard` that wait for a slow reader to go on.
+    void wake_writers(std::size_t shard, const session_ref& s) noexcept;
+    void wake_writers_here(const session* s) noexcept;
 
     // ---- draining ----
 
