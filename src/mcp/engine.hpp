@@ -128,7 +128,7 @@ class engine {
     // Ends idle sessions of this shard; called by its own timer.
     void expire_sessions() noexcept;
     // Called on each shard when a session has ended: its streams end, its calls stop.
-    void session_ended(const session* which) noexcept;
+    void session_ended(session* which) noexcept;
 
  private:
     friend struct detail::request_state;
