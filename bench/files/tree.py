@@ -44,10 +44,10 @@ def build(root, count, text_mib):
 
 
 class Server:
-    def __init__(self, program, root):
+    def __init__(self, program, root, log_level="debug"):
         began = time.perf_counter()
         self.process = subprocess.Popen(
-            [program, "--root", root, "--port", "0", "--log-level", "debug"],
+            [program, "--root", root, "--port", "0", "--log-level", log_level],
             stderr=subprocess.PIPE, text=True)
         self.port = int(self.wait_for("listening on").split("/mcp")[0].rsplit(":", 1)[1])
         self.ready_s = time.perf_counter() - began

@@ -53,6 +53,13 @@ class resource_provider {
 
     // Reads a resource.
     virtual task<resource_result> read(context& ctx, std::string_view uri) = 0;
+
+    // Somebody wants to hear of changes of `uri` now (`on`), or nobody does any more: the first
+    // subscriber of all sessions and listening clients has come, or the last one has gone. For
+    // providers that have to look for changes; the others need not care. `uri` is one the provider
+    // owns and need not exist. Called on the thread of whoever came or went, one call at a time: it
+    // must return soon and must not call the server.
+    virtual void subscribed(std::string_view uri, bool on);
 };
 
 }  // namespace pillion

@@ -268,6 +268,24 @@ task<resource_result> file_server::read(context& ctx, std::string_view uri) {
     co_return answer;
 }
 
+void file_server::subscribed(std::string_view uri, bool on) {
+    std::optional<std::string> path = path_of(uri);
+    if (!path) {
+        return;
+    }
+    const std::lock_guard lock(mutex_);
+    if (on) {
+        wanted_.insert(std::move(*path));
+    } else {
+        wanted_.erase(*path);
+    }
+}
+
+std::vector<std::string> file_server::wanted() const {
+    const std::lock_guard lock(mutex_);
+    return {wanted_.begin(), wanted_.end()};
+}
+
 task<tool_result> file_server::list_files(context& ctx, json::view arguments) const {
     const std::string_view path = arguments["path"].str();
     const bool recursive = arguments["recursive"].boolean();
@@ -330,6 +348,7 @@ std::unique_ptr<files::watch> file_server::tell_changes(server& to) const {
     files::watch_sink sink;
     sink.updated = [&to](std::string_view path) { to.resource_updated(uri_of(path)); };
     sink.listed = [&to] { to.resources_changed(); };
+    sink.wanted = [this] { return wanted(); };
     return std::make_unique<files::watch>(tree_, std::move(sink));
 }
 

@@ -1,12 +1,16 @@
 // file_server: a directory offered as resources ("pillion://files/…") and as the tools list_files,
 // read_file and search_files. Everything it reads goes through files::tree on a helper thread.
 //
-// Ownership: the server keeps it. Thread-safety: immutable; all threads of the server share it.
+// Ownership: the server keeps it. Thread-safety: all threads of the server share it; what may
+// change has a lock.
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
+#include <unordered_set>
+#include <vector>
 
 #include <pillion/server.hpp>
 
@@ -22,6 +26,7 @@ class file_server final : public resource_provider {
     bool owns(std::string_view uri) const noexcept override;
     task<result<bool>> list(context& ctx, std::string_view after, resource_page& page) override;
     task<resource_result> read(context& ctx, std::string_view uri) override;
+    void subscribed(std::string_view uri, bool on) override;
 
     // The tools.
     task<tool_result> list_files(context& ctx, json::view arguments) const;
@@ -36,7 +41,11 @@ class file_server final : public resource_provider {
     std::unique_ptr<files::watch> tell_changes(server& to) const;
 
  private:
+    std::vector<std::string> wanted() const;
+
     files::tree tree_;
+    mutable std::mutex mutex_;
+    std::unordered_set<std::string> wanted_;  // paths of files that clients want to hear of
 };
 
 // The schemas of search_files (file_search.cpp).

@@ -2,7 +2,10 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -13,6 +16,22 @@
 namespace pillion::base {
 
 namespace {
+
+// As the kernel has it (sched_setattr(2)); its header and glibc's contradict each other.
+struct sched_attributes {
+    std::uint32_t size;
+    std::uint32_t policy;
+    std::uint64_t flags;
+    std::int32_t nice;
+    std::uint32_t priority;
+    std::uint64_t runtime;  // SCHED_OTHER: the time slice, 0 for the usual one
+    std::uint64_t deadline;
+    std::uint64_t period;
+};
+
+// The least that the kernel takes (0.1 ms).
+constexpr std::uint64_t short_slice_ns = 100'000;
+constexpr int computing_nice = 10;
 
 std::vector<int> allowed_cpus() {
     // The mask may be wider than cpu_set_t on large machines.
@@ -117,6 +136,21 @@ std::size_t usable_cpus() noexcept {
     const std::size_t allowed = std::max<std::size_t>(allowed_cpus().size(), 1);
     const std::size_t quota = group_quota();
     return quota == 0 ? allowed : std::min(allowed, quota);
+}
+
+void set_thread_kind(thread_kind kind) noexcept {
+    sched_attributes now{};
+    if (::syscall(SYS_sched_getattr, 0, &now, sizeof now, 0) != 0 || now.policy != SCHED_OTHER) {
+        // Someone chose a policy for this process, or a sandbox hides it.
+        return;
+    }
+    now.size = sizeof now;
+    now.flags = 0;
+    now.runtime = kind == thread_kind::respond ? short_slice_ns : 0;
+    if (kind == thread_kind::compute) {
+        now.nice = std::max(now.nice, computing_nice);
+    }
+    ::syscall(SYS_sched_setattr, 0, &now, 0);
 }
 
 bool pin_thread(std::size_t index) noexcept {

@@ -15,6 +15,13 @@ std::size_t usable_cpus() noexcept;
 // affinity mask as it was at the first call. False if the system refuses.
 bool pin_thread(std::size_t index) noexcept;
 
+// What the calling thread is for. `respond`: short turns that should begin at once; it takes a
+// processor from the threads of other kinds as soon as it has work (time slices of its own, Linux
+// 6.12 or newer; nothing happens on others). `compute`: long work that gives way. New threads
+// inherit the kind of their creator.
+enum class thread_kind : unsigned char { respond, compute };
+void set_thread_kind(thread_kind kind) noexcept;
+
 namespace detail {
 // Quota in whole processors (rounded up) from the text of a cgroup v2 `cpu.max` ("150000 100000");
 // 0 when unlimited or malformed.

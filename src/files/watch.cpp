@@ -28,9 +28,9 @@ constexpr std::size_t pending_max = 4096;
 constexpr std::size_t event_bytes = 64 * 1024;
 constexpr int reads_at_once = 16;
 constexpr std::size_t entries_at_once = 256;
-// A walk that stands in for watches rests this many times as long as it works.
+// Looking around in place of watches rests this many times as long as it works.
 constexpr std::int64_t rest_factor = 10;
-constexpr std::int64_t walk_rest_factor = 3;
+constexpr std::int64_t round_rest_factor = 3;
 
 std::int64_t now_ms() noexcept { return base::monotonic_now_ns() / base::ns_per_ms; }
 
@@ -94,8 +94,8 @@ void watch::run() {
         flush(false);
         if (!tasks_.empty()) {
             look_through();
-        } else if (short_of_watches_ && now_ms() >= walk_next_ms_) {
-            walk_on();
+        } else if (short_of_watches_ && now_ms() >= look_next_ms_) {
+            look_around();
         }
         if (tasks_.empty() && !settled_.load(std::memory_order_relaxed)) {
             settled_.store(true, std::memory_order_release);
@@ -117,7 +117,7 @@ int watch::wait_ms() const {
         due = std::min(due, one.due_ms);
     }
     if (short_of_watches_) {
-        due = std::min(due, walk_next_ms_);
+        due = std::min(due, look_next_ms_);
     }
     return due == never_ns ? -1 : static_cast<int>(std::max<std::int64_t>(due - now_ms(), 0));
 }
@@ -249,8 +249,9 @@ void watch::forget(std::string_view path) {
 void watch::run_out(std::string_view reason) {
     if (!short_of_watches_) {
         short_of_watches_ = true;
-        walk_since_ns_ = wall_ns() - clock_slack_ns;
-        walk_next_ms_ = now_ms() + limits_.poll_ms;
+        wanted_at_ns_ = wall_ns();
+        found_since_ns_ = wanted_at_ns_ - clock_slack_ns;
+        look_next_ms_ = now_ms() + limits_.poll_ms;
         log::warn("files.watch.limit",
                   {log::kv("reason", reason), log::kv("directories", watches_.size()),
                    log::kv("instead", "the rest is looked at from time to time")});
@@ -262,6 +263,8 @@ void watch::look_through() {
     task_item one = std::move(tasks_.front());
     tasks_.pop_front();
     if (!one.begun && !add(one.path)) {
+        // Perhaps for want of watches: it has to be found among the directories without one.
+        stale_ = true;
         return;
     }
     one.begun = true;
@@ -285,37 +288,109 @@ void watch::look_through() {
     }
 }
 
-// One step of the walk that looks after directories without a watch.
-void watch::walk_on() {
+bool watch::watched(std::string_view path) const {
+    return watches_.contains(std::string(parent_of(path)));
+}
+
+// One step of a round over what has no watch.
+void watch::look_around() {
     const std::int64_t began_ms = now_ms();
     if (walked_.empty()) {
-        walk_began_ns_ = wall_ns();
-        walk_began_ms_ = began_ms;
+        round_began_ms_ = began_ms;
+        finding_ = stale_;
+        stale_ = false;
+        check_wanted();
+    }
+    if (finding_) {
+        find_directories();
+    } else {
+        check_directories();
+    }
+    const std::int64_t ended_ms = now_ms();
+    if (!walked_.empty()) {
+        look_next_ms_ = ended_ms + 1 + (ended_ms - began_ms) * rest_factor;
+        return;
+    }
+    // The larger the tree, the longer the time between two rounds.
+    const std::int64_t took_ms = ended_ms - round_began_ms_;
+    look_next_ms_ = ended_ms + std::max(limits_.poll_ms, took_ms * round_rest_factor);
+}
+
+// Puts down the directories without a watch, a page at a time.
+void watch::find_directories() {
+    if (walked_.empty()) {
+        found_.clear();
+        round_began_ns_ = wall_ns();
+        const result<entry> root = tree_.stat({});
+        if (root) {
+            found_directory({}, root->changed_ns);
+        }
     }
     const result<page> part = tree_.walk({}, walked_, entries_at_once, true, entries_at_once);
     for (std::size_t i = 0; part && i < part->entries.size(); ++i) {
-        const entry& found = part->entries[i];
-        if (found.changed_ns < walk_since_ns_) {
-            continue;
-        }
-        if (is_real_directory(found) && !watches_.contains(found.path)) {
-            touch_list();
-        } else if (!is_real_directory(found) &&
-                   !watches_.contains(std::string(parent_of(found.path)))) {
-            touch(found.path);
+        if (is_real_directory(part->entries[i])) {
+            found_directory(part->entries[i].path, part->entries[i].changed_ns);
         }
     }
-    const std::int64_t worked_ms = now_ms() - began_ms;
-    if (part && part->more) {
-        walked_ = part->next;
-        walk_next_ms_ = began_ms + 1 + worked_ms * (rest_factor + 1);
+    walked_ = part && part->more ? part->next : std::string();
+    if (walked_.empty()) {
+        unwatched_ = std::move(found_);
+        found_since_ns_ = round_began_ns_ - clock_slack_ns;
+    }
+}
+
+void watch::found_directory(const std::string& path, std::int64_t changed_ns) {
+    if (watches_.contains(path)) {
         return;
     }
-    walked_.clear();
-    walk_since_ns_ = walk_began_ns_ - clock_slack_ns;
-    // The larger the tree, the longer the time between two walks.
-    const std::int64_t took_ms = now_ms() - walk_began_ms_;
-    walk_next_ms_ = began_ms + worked_ms + std::max(limits_.poll_ms, took_ms * walk_rest_factor);
+    const auto before = unwatched_.find(path);
+    if (before != unwatched_.end() ? before->second != changed_ns : changed_ns >= found_since_ns_) {
+        touch_list();
+    }
+    found_[path] = changed_ns;
+}
+
+void watch::check_directories() {
+    auto at = unwatched_.upper_bound(walked_);
+    if (walked_.empty()) {
+        at = unwatched_.begin();
+    }
+    std::size_t left = entries_at_once;
+    for (; at != unwatched_.end() && left > 0; ++at, --left) {
+        const result<entry> now = tree_.stat(at->first);
+        const std::int64_t changed_ns = now ? now->changed_ns : -1;
+        if (changed_ns != at->second) {
+            at->second = changed_ns;
+            stale_ = true;
+            touch_list();
+        }
+        walked_ = at->first;
+    }
+    if (at == unwatched_.end()) {
+        walked_.clear();
+    }
+}
+
+void watch::check_wanted() {
+    const std::int64_t now_ns = wall_ns();
+    std::unordered_map<std::string, std::int64_t> now;
+    for (std::string& path : sink_.wanted ? sink_.wanted() : std::vector<std::string>()) {
+        if (watched(path)) {
+            continue;
+        }
+        const result<entry> what = tree_.stat(path);
+        const std::int64_t changed_ns = what ? what->changed_ns : -1;
+        const auto before = wanted_.find(path);
+        // Of one that is wanted only now, what happened since the last look is told.
+        const bool told = before != wanted_.end() ? before->second != changed_ns
+                                                  : changed_ns >= wanted_at_ns_ - clock_slack_ns;
+        if (told) {
+            touch(path);
+        }
+        now.emplace(std::move(path), changed_ns);
+    }
+    wanted_ = std::move(now);
+    wanted_at_ns_ = now_ns;
 }
 
 void watch::defer(pending& one) const {

@@ -4,8 +4,12 @@
 // files or their names hide. They are found in the background, so nothing waits for it. Changes of
 // a file are told once it has been quiet for settle_ms (at the latest settle_max_ms after the first
 // one), as are changes of listings. When the kernel's queue overflows all is looked through again,
-// and what changed since then is told. Where the kernel allows no more watches, one line is logged
-// and a walk of the tree, which takes at most a tenth of a core, looks after the rest.
+// and what changed since then is told.
+//
+// Where the kernel allows no more watches, one line is logged and the rest is looked at from time
+// to time, with at most a tenth of a core: the files that somebody wants to hear of (sink.wanted),
+// and the times of the directories, which tell that a listing has changed. Only when a directory
+// has changed are the directories of the tree found anew.
 //
 // Not seen are changes of a link's target, and the files of a directory that is moved away are not
 // told one by one.
@@ -20,6 +24,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -33,6 +38,8 @@ namespace pillion::files {
 struct watch_sink {
     std::function<void(std::string_view path)> updated;  // a file was changed, made or removed
     std::function<void()> listed;                        // what a listing shows has changed
+    // The files whose changes matter at present; asked only where watches ran out.
+    std::function<std::vector<std::string>()> wanted{};
 };
 
 struct watch_limits {
@@ -77,7 +84,12 @@ class watch {
     void forget(std::string_view path);
     void run_out(std::string_view reason);
     void look_through();
-    void walk_on();
+    void look_around();
+    void find_directories();
+    void found_directory(const std::string& path, std::int64_t changed_ns);
+    void check_directories();
+    void check_wanted();
+    bool watched(std::string_view path) const;
     void touch(std::string_view path);
     void touch_list();
     void touch_list_for(std::string_view path, bool directory);
@@ -101,11 +113,18 @@ class watch {
     bool overflowed_ = false;
     std::int64_t drained_ns_ = 0;  // all events up to this time were read
     bool short_of_watches_ = false;
-    std::string walked_;  // the walk under way is behind this path
-    std::int64_t walk_since_ns_ = 0;
-    std::int64_t walk_began_ns_ = 0;
-    std::int64_t walk_began_ms_ = 0;
-    std::int64_t walk_next_ms_ = 0;
+    // Where watches ran out: a round looks at one directory after the other.
+    std::map<std::string, std::int64_t> unwatched_;         // directories and their times
+    std::map<std::string, std::int64_t> found_;             // those of the round under way
+    std::unordered_map<std::string, std::int64_t> wanted_;  // files and their times, -1 for none
+    bool stale_ = true;    // there may be other directories than those
+    bool finding_ = true;  // the round finds them anew
+    std::string walked_;   // the round is behind this path
+    std::int64_t wanted_at_ns_ = 0;
+    std::int64_t found_since_ns_ = 0;
+    std::int64_t round_began_ns_ = 0;
+    std::int64_t round_began_ms_ = 0;
+    std::int64_t look_next_ms_ = 0;
 
     std::thread thread_;
 };

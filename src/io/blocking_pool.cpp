@@ -6,6 +6,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/cpu.hpp"
+
 namespace pillion::io {
 
 struct blocking_pool::state {
@@ -30,6 +32,8 @@ struct blocking_pool::state {
 };
 
 void blocking_pool::state::serve() {
+    // A long computation must not hold up the turns of the loops where processors are short.
+    base::set_thread_kind(base::thread_kind::compute);
     std::unique_lock lock(mutex);
     for (;;) {
         ++idle;

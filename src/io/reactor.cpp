@@ -4,6 +4,8 @@
 #include <thread>
 #include <utility>
 
+#include "base/cpu.hpp"
+
 namespace pillion::io {
 
 struct reactor::job_node {
@@ -40,6 +42,7 @@ reactor::~reactor() {
 }
 
 void reactor::run() noexcept {
+    base::set_thread_kind(base::thread_kind::respond);
     while (!stop_.exchange(false, std::memory_order_acq_rel)) {
         run_one(INT64_MAX);
     }

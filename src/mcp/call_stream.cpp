@@ -16,7 +16,7 @@ call_stream::call_stream(engine& e, http::exchange& ex, request& r)
       exchange_(&ex),
       live_(&r),
       session_(r.session),
-      number_(session_->events().open(false, e.now_ms())) {
+      number_(session_->events().open(false, e.now_ms(), e.shard())) {
     r.channel = this;
     ex.listen(this);
 }
@@ -50,7 +50,7 @@ bool call_stream::send(base::byte_buffer message) noexcept {
             on_gone();
         }
         engine_.wake_follower(*follower, session_, number_);
-        return true;
+        return !log.is_behind(number_);
     }
     if (exchange_ == nullptr) {
         return true;

@@ -158,6 +158,10 @@ task<result<json::view>> ask_client(request& r, const asking& what) {
         co_return co_await ask_again(r, what);
     }
     engine& e = r.engine;
+    if (e.draining()) {
+        // Nobody is listened to any more.
+        co_return error(errc::closed, "The server is shutting down");
+    }
     client_call call(r, e.shard());
     e.pause_deadline(r);
     e.add_call(call);

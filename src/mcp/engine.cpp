@@ -456,7 +456,8 @@ void engine::stop_all() noexcept {
     root_.request(coro::stop_reason::shutdown);
 }
 
-void engine::session_ended(const session* which) noexcept {
+void engine::session_ended(session* which) noexcept {
+    shared_.end_subscriptions(*which);
     hub_.session_ended(which);
     for (in_flight_list& list : in_flight_) {
         // reply_error() never frees a request that has not finished, so walking on is safe.

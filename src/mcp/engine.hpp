@@ -114,6 +114,9 @@ class engine {
     // Tells the followers on `shard` that a stream of `s` has grown or ended.
     void wake_follower(std::size_t shard, const session_ref& s, std::uint32_t number) noexcept;
     void wake_followers_here(const session* s, std::uint32_t number) noexcept;
+    // Tells the calls of `s` on `shard` that wait for a slow reader to go on.
+    void wake_writers(std::size_t shard, const session_ref& s) noexcept;
+    void wake_writers_here(const session* s) noexcept;
 
     // ---- draining ----
 
@@ -130,7 +133,7 @@ class engine {
     // Ends idle sessions of this shard; called by its own timer.
     void expire_sessions() noexcept;
     // Called on each shard when a session has ended: its streams end, its calls stop.
-    void session_ended(const session* which) noexcept;
+    void session_ended(session* which) noexcept;
 
  private:
     friend struct detail::request_state;

@@ -27,7 +27,7 @@ std::optional<event_id> event_id::parse(std::string_view text) noexcept {
                                                                     : std::nullopt;
 }
 
-std::uint32_t event_log::open(bool standalone, std::int64_t now_ms) {
+std::uint32_t event_log::open(bool standalone, std::int64_t now_ms, std::size_t shard) {
     const std::lock_guard lock(mutex_);
     while (streams_.size() >= streams_max) {
         // One that is still open is forgotten only when all are.
@@ -47,6 +47,7 @@ std::uint32_t event_log::open(bool standalone, std::int64_t now_ms) {
     const std::uint32_t number = next_stream_++;
     entry& s = streams_[number];
     s.standalone = standalone;
+    s.writer_shard = shard;
     s.touched_ms = now_ms;
     return number;
 }
@@ -63,6 +64,8 @@ std::uint64_t event_log::append(std::uint32_t stream, std::string_view text, std
     s.events.push_back({sequence, std::string(text)});
     bytes_ += text.size();
     ++events_;
+    s.ahead_bytes += text.size();
+    ++s.ahead_events;
     // The newest event stays even when it alone is over the cap: it may be the answer.
     while ((bytes_ > bytes_max || events_ > events_max) && events_ > 1) {
         drop_oldest(s);
@@ -98,7 +101,7 @@ void event_log::finish(std::uint32_t stream) {
     }
 }
 
-event_log::outcome event_log::read(event_id after, replay& out) const {
+event_log::outcome event_log::read(event_id after, replay& out, std::size_t at_most) const {
     const std::lock_guard lock(mutex_);
     const auto at = streams_.find(after.stream);
     if (at == streams_.end() || after.sequence >= at->second.next) {
@@ -108,12 +111,20 @@ event_log::outcome event_log::read(event_id after, replay& out) const {
     if (after.sequence < s.dropped) {
         return outcome::gap;
     }
+    std::size_t bytes = 0;
+    bool all = true;
     for (const kept_event& e : s.events) {
-        if (e.sequence > after.sequence) {
-            out.events.push_back(e);
+        if (e.sequence <= after.sequence) {
+            continue;
         }
+        if (bytes >= at_most) {
+            all = false;
+            break;
+        }
+        bytes += e.text.size();
+        out.events.push_back(e);
     }
-    out.finished = s.finished;
+    out.finished = all && s.finished;
     out.standalone = s.standalone;
     return outcome::found;
 }
@@ -130,6 +141,9 @@ std::uint64_t event_log::follow(std::uint32_t stream, std::size_t shard,
     }
     at->second.follower_token = next_token_++;
     at->second.follower_shard = shard;
+    at->second.ahead_bytes = 0;
+    at->second.ahead_events = 0;
+    at->second.followed = true;
     return at->second.follower_token;
 }
 
@@ -146,6 +160,47 @@ std::optional<std::size_t> event_log::follower(std::uint32_t stream) const {
         return std::nullopt;
     }
     return at->second.follower_shard;
+}
+
+bool event_log::is_behind(std::uint32_t stream) const {
+    const std::lock_guard lock(mutex_);
+    const auto at = streams_.find(stream);
+    return at != streams_.end() && at->second.behind();
+}
+
+event_log::entry* event_log::followed_by(std::uint32_t stream, std::uint64_t token) {
+    const auto at = streams_.find(stream);
+    return at != streams_.end() && at->second.follower_token == token ? &at->second : nullptr;
+}
+
+bool event_log::caught_up(std::uint32_t stream, std::uint64_t token) {
+    const std::lock_guard lock(mutex_);
+    entry* const s = followed_by(stream, token);
+    const bool was = s != nullptr && s->behind();
+    if (s != nullptr) {
+        s->ahead_bytes = 0;
+        s->ahead_events = 0;
+    }
+    return was;
+}
+
+bool event_log::leave(std::uint32_t stream, std::uint64_t token) {
+    const std::lock_guard lock(mutex_);
+    entry* const s = followed_by(stream, token);
+    const bool was = s != nullptr && s->behind();
+    if (s != nullptr) {
+        s->followed = false;
+    }
+    return was;
+}
+
+std::optional<std::size_t> event_log::writer(std::uint32_t stream) const {
+    const std::lock_guard lock(mutex_);
+    const auto at = streams_.find(stream);
+    if (at == streams_.end() || at->second.finished) {
+        return std::nullopt;
+    }
+    return at->second.writer_shard;
 }
 
 void event_log::trim(std::int64_t now_ms) {

@@ -40,9 +40,14 @@ class event_log {
     static constexpr std::size_t events_max = 1000;
     static constexpr std::size_t streams_max = 256;
     static constexpr std::int64_t age_max_ms = 5 * 60 * 1000;
+    // How far the writer of a stream may be ahead of its follower.
+    static constexpr std::size_t ahead_bytes_max = bytes_max / 8;
+    static constexpr std::size_t ahead_events_max = events_max / 8;
+    static constexpr std::size_t bytes_unlimited = ~std::size_t{0};
 
-    // A new stream; `standalone` when a GET opened it. Sequence 0 is its beginning.
-    std::uint32_t open(bool standalone, std::int64_t now_ms);
+    // A new stream, written on `shard`; `standalone` when a GET opened it. Sequence 0 is its
+    // beginning.
+    std::uint32_t open(bool standalone, std::int64_t now_ms, std::size_t shard = 0);
     // Keeps an event; returns its sequence (1, 2, …).
     std::uint64_t append(std::uint32_t stream, std::string_view text, std::int64_t now_ms);
     // No more events will come.
@@ -54,8 +59,9 @@ class event_log {
         bool finished = false;
         bool standalone = false;
     };
-    // The events of a stream behind `after`. A gap: some of them are no longer kept.
-    outcome read(event_id after, replay& out) const;
+    // The events of a stream behind `after`, until they have `at_most` bytes. A gap: some of them
+    // are no longer kept. `finished` only where no more will ever follow.
+    outcome read(event_id after, replay& out, std::size_t at_most = bytes_unlimited) const;
 
     // Somebody on `shard` continues the stream: from now on events are delivered by him alone. The
     // token tells the newest follower from earlier ones. `earlier` gets the shard of the one
@@ -65,6 +71,15 @@ class event_log {
     bool is_follower(std::uint32_t stream, std::uint64_t token) const;
     // The shard to wake after an append; nothing while the first connection has the stream.
     std::optional<std::size_t> follower(std::uint32_t stream) const;
+
+    // More has been appended than the follower should be behind: whoever writes waits for it.
+    bool is_behind(std::uint32_t stream) const;
+    // That follower has sent all it knows of, or follows no more. True when it was behind: whoever
+    // writes may go on.
+    bool caught_up(std::uint32_t stream, std::uint64_t token);
+    bool leave(std::uint32_t stream, std::uint64_t token);
+    // The shard that writes an unfinished stream.
+    std::optional<std::size_t> writer(std::uint32_t stream) const;
 
     // Drops what is too old.
     void trim(std::int64_t now_ms);
@@ -79,7 +94,16 @@ class event_log {
         bool finished = false;
         std::uint64_t follower_token = 0;
         std::size_t follower_shard = 0;
+        std::size_t writer_shard = 0;
+        std::size_t ahead_bytes = 0;
+        std::size_t ahead_events = 0;
+        bool followed = false;
+
+        bool behind() const noexcept {
+            return followed && (ahead_bytes > ahead_bytes_max || ahead_events > ahead_events_max);
+        }
     };
+    entry* followed_by(std::uint32_t stream, std::uint64_t token);
     // Drops one event, but not the last of the stream that has just grown.
     void drop_oldest(const entry& growing);
 

@@ -27,8 +27,7 @@ class http_batch final : public batch, private http::exchange_listener {
             http::extra_header extra[cors_headers::room];
             exchange_->begin_sse(extra, cors_headers(origin_).put(extra));
         }
-        exchange_->send_event(std::move(message));
-        return true;
+        return exchange_->send_event(std::move(message));
     }
     void done(base::byte_buffer all) noexcept override {
         if (exchange_ != nullptr) {
@@ -47,10 +46,12 @@ class http_batch final : public batch, private http::exchange_listener {
         delete this;
     }
     void on_peer_eof() noexcept override {}
-    void on_drained() noexcept override {}
+    void on_drained() noexcept override { engine_.writable(); }
     void on_gone() noexcept override {
         exchange_ = nullptr;
         abandon();
+        // Nobody reads: no member needs to wait.
+        engine_.writable();
     }
 
     http::exchange* exchange_;

@@ -441,7 +441,7 @@ void http_transport::handle_get(http::exchange& ex) {
     }
     const auto from = event_id::parse(ex.head().get(header_id::last_event_id));
     event_log::replay missed;
-    const auto outcome = from ? s->events().read(*from, missed) : event_log::outcome::unknown;
+    const auto outcome = from ? s->events().read(*from, missed, 0) : event_log::outcome::unknown;
     if (outcome != event_log::outcome::found) {
         // An honest error rather than a stream with a hole in it.
         return fail(ex, 400, rpc::invalid_request,

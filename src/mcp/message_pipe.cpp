@@ -46,7 +46,12 @@ message_pipe::message_pipe(engine& e, std::string_view prefix, bool serves_moder
     engine_.changes().add(*this);
 }
 
-message_pipe::~message_pipe() { unlink(); }
+message_pipe::~message_pipe() {
+    unlink();
+    if (session_ != nullptr) {
+        engine_.shared().end_subscriptions(*session_);
+    }
+}
 
 void message_pipe::one_ended() noexcept {
     PILLION_ASSERT(open_ > 0);

@@ -18,6 +18,16 @@ class subscription final : public change_listener {
         prompts_ = reg.has_prompts() && wanted["promptsListChanged"].boolean();
         resources_ = reg.has_resources() && wanted["resourcesListChanged"].boolean();
         uris_ = reg.has_resources() ? wanted["resourceSubscriptions"] : json::view{};
+        for (const json::view uri : uris_.elements()) {
+            r.engine.shared().subscriptions().add(uri.str());
+        }
+    }
+    subscription(const subscription&) = delete;
+    subscription& operator=(const subscription&) = delete;
+    ~subscription() {
+        for (const json::view uri : uris_.elements()) {
+            request_.engine.shared().subscriptions().remove(uri.str());
+        }
     }
 
     coro::event& ended() noexcept { return ended_; }
@@ -137,15 +147,18 @@ void end_listening(engine& e, request& r) {
 }
 
 task<> listen(engine& e, request& r) {
-    subscription s(r, r.params["notifications"]);
-    e.changes().add(s);
-    s.acknowledge();
-    if (e.draining()) {
-        s.ended().set();
+    {
+        subscription s(r, r.params["notifications"]);
+        e.changes().add(s);
+        s.acknowledge();
+        if (e.draining()) {
+            s.ended().set();
+        }
+        co_await s.ended().wait(&r.stop);
+        s.unlink();
+        end_listening(e, r);
     }
-    co_await s.ended().wait(&r.stop);
-    s.unlink();
-    end_listening(e, r);
+    // The subscription reads what the request owns to its end.
     e.finish(r);
 }
 

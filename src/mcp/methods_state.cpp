@@ -107,8 +107,18 @@ void engine::method_subscribe(request& r, bool on) {
                            bad_params("uri is required", R"({"field":"uri","reason":"required"})"));
     }
     if (!on) {
-        r.session->unsubscribe(uri.str());
-    } else if (!r.session->subscribe(uri.str())) {
+        if (r.session->unsubscribe(uri.str())) {
+            shared_.subscriptions().remove(uri.str());
+        }
+        return reply(r, empty_result(r));
+    }
+    // Counted first: the session may end on another shard at any time, and takes its own back.
+    shared_.subscriptions().add(uri.str());
+    const auto outcome = r.session->subscribe(uri.str());
+    if (outcome != session::subscribing::added) {
+        shared_.subscriptions().remove(uri.str());
+    }
+    if (outcome == session::subscribing::too_many) {
         fault f;
         f.code = rpc::rate_limited;
         f.http_status = 429;

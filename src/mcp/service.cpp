@@ -12,7 +12,8 @@ service::service(std::shared_ptr<const registry> registered, pillion::server& ho
       blocking_(blocking),
       options_(options),
       sessions_(shards, options.sessions_max),
-      empty_object_(*json::document::parse("{}")) {
+      empty_object_(*json::document::parse("{}")),
+      subscribers_(registry_->providers()) {
     if (options_.state_keys == nullptr) {
         options_.state_keys = crypto::key_ring::random();
     }
@@ -58,6 +59,12 @@ void service::post_to(std::size_t shard, std::function<void(engine&)> job) {
                 run(*e);
             }
         });
+    }
+}
+
+void service::end_subscriptions(session& of) {
+    for (const std::string& uri : of.end_subscriptions()) {
+        subscribers_.remove(uri);
     }
 }
 

@@ -21,6 +21,7 @@
 #include "mcp/registry.hpp"
 #include "mcp/session.hpp"
 #include "mcp/sse_directory.hpp"
+#include "mcp/subscribers.hpp"
 
 namespace pillion {
 class server;
@@ -71,6 +72,11 @@ class service {
     // The open streams of the legacy HTTP+SSE transport. Any thread.
     sse_directory& sse_streams() noexcept { return sse_streams_; }
 
+    // Who wants to hear about which resources. Any thread.
+    subscribers& subscriptions() noexcept { return subscribers_; }
+    // That session has ended; may be said more than once. Any thread.
+    void end_subscriptions(session& of);
+
     // Runs `job` on one shard's thread, if it is up. Any thread.
     void post_to(std::size_t shard, std::function<void(engine&)> job);
 
@@ -92,6 +98,7 @@ class service {
     session_table sessions_;
     json::document empty_object_;
     sse_directory sse_streams_;
+    subscribers subscribers_;
     std::vector<std::unique_ptr<slot>> engines_;
 };
 

@@ -1,5 +1,7 @@
 #include "mcp/session.hpp"
 
+#include <utility>
+
 #include "base/assert.hpp"
 #include "base/limits.hpp"
 #include "base/random.hpp"
@@ -55,18 +57,27 @@ void session::close_stream(std::uint64_t number) {
     newest_stream_.store(streams_.empty() ? 0 : streams_.back(), std::memory_order_release);
 }
 
-bool session::subscribe(std::string_view uri) {
+session::subscribing session::subscribe(std::string_view uri) {
     const std::lock_guard lock(mutex_);
+    if (!subscribes_ || uris_.contains(std::string(uri))) {
+        return subscribing::unchanged;
+    }
     if (uris_.size() >= limits::session_subscriptions_max) {
-        return uris_.contains(std::string(uri));
+        return subscribing::too_many;
     }
     uris_.emplace(uri);
-    return true;
+    return subscribing::added;
 }
 
-void session::unsubscribe(std::string_view uri) {
+bool session::unsubscribe(std::string_view uri) {
     const std::lock_guard lock(mutex_);
-    uris_.erase(std::string(uri));
+    return uris_.erase(std::string(uri)) > 0;
+}
+
+std::unordered_set<std::string> session::end_subscriptions() {
+    const std::lock_guard lock(mutex_);
+    subscribes_ = false;
+    return std::exchange(uris_, {});
 }
 
 bool session::subscribed(std::string_view uri) const {

@@ -89,9 +89,13 @@ class session {
         return newest_stream_.load(std::memory_order_acquire) == number;
     }
 
-    // resources/subscribe. False when the cap is reached.
-    bool subscribe(std::string_view uri);
-    void unsubscribe(std::string_view uri);
+    // resources/subscribe and the opposite; whether that changed anything. A session that has ended
+    // subscribes to nothing.
+    enum class subscribing : std::uint8_t { added, unchanged, too_many };
+    subscribing subscribe(std::string_view uri);
+    bool unsubscribe(std::string_view uri);
+    // The session has ended: what it was subscribed to, once.
+    std::unordered_set<std::string> end_subscriptions();
     bool subscribed(std::string_view uri) const;
 
  private:
@@ -110,6 +114,7 @@ class session {
     event_log events_;
     mutable std::mutex mutex_;  // guards what follows
     std::unordered_set<std::string> uris_;
+    bool subscribes_ = true;
     std::vector<std::uint64_t> streams_;  // the open ones, oldest first
     std::uint64_t last_stream_ = 0;
 };

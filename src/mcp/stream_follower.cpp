@@ -1,5 +1,6 @@
 #include "mcp/stream_follower.hpp"
 
+#include "base/limits.hpp"
 #include "mcp/http_client.hpp"
 
 namespace pillion::mcp {
@@ -12,6 +13,8 @@ stream_follower::stream_follower(engine& e, http::exchange& ex, session_ref s, e
         // He finds himself replaced and ends.
         engine_.wake_follower(*earlier, session_, from.stream);
     }
+    // It may be waiting for whoever had the stream before.
+    wake_writer();
     session_->hold();
     engine_.changes().add(*this);
     engine_.add_follower(*this);
@@ -19,6 +22,10 @@ stream_follower::stream_follower(engine& e, http::exchange& ex, session_ref s, e
 }
 
 stream_follower::~stream_follower() {
+    // Nobody reads: nobody needs to be waited for.
+    if (session_->events().leave(at_.stream, token_)) {
+        wake_writer();
+    }
     session_->release(engine_.now_ms());
     base::list_hook<follower_tag>::unlink();
     base::list_hook<>::unlink();
@@ -41,6 +48,20 @@ void engine::wake_followers_here(const session* s, std::uint32_t number) noexcep
     followers_.splice_back(told);
 }
 
+void engine::wake_writers(std::size_t shard, const session_ref& s) noexcept {
+    shared_.post_to(shard, [s](engine& e) { e.wake_writers_here(s.get()); });
+}
+
+void engine::wake_writers_here(const session* s) noexcept {
+    for (in_flight_list& list : in_flight_) {
+        for (request& r : list) {
+            if (r.session.get() == s) {
+                r.drained.set();
+            }
+        }
+    }
+}
+
 void stream_follower::open(engine& e, http::exchange& ex, session_ref s, event_id from,
                            std::string_view origin) {
     http::extra_header extra[cors_headers::room];
@@ -57,23 +78,42 @@ void stream_follower::wake(const session* s, std::uint32_t number) noexcept {
 
 void stream_follower::pull() noexcept {
     event_log& log = session_->events();
-    event_log::replay missed;
     // A later follower has taken over, or the log dropped what was not sent yet: the client asks
     // again and gets an answer to that; it never sees a gap.
-    if (!log.is_follower(at_.stream, token_) ||
-        log.read(at_, missed) != event_log::outcome::found) {
+    if (!log.is_follower(at_.stream, token_)) {
         return end();
     }
-    for (const kept_event& event : missed.events) {
-        base::byte_buffer out(engine_.loop().chunks(), http::exchange::head_gap);
-        out.append(event.text);
-        at_.sequence = event.sequence;
-        char id[event_id::room];
-        exchange_.send_event(std::move(out), {id, at_.write(id)});
+    for (bool more = true; more && !blocked_;) {
+        event_log::replay missed;
+        if (log.read(at_, missed, limits::out_queue_bytes_low) != event_log::outcome::found) {
+            return end();
+        }
+        for (const kept_event& event : missed.events) {
+            base::byte_buffer out(engine_.loop().chunks(), http::exchange::head_gap);
+            out.append(event.text);
+            at_.sequence = event.sequence;
+            char id[event_id::room];
+            blocked_ = !exchange_.send_event(std::move(out), {id, at_.write(id)});
+        }
+        if (missed.finished) {
+            return end();
+        }
+        more = !missed.events.empty();
     }
-    if (missed.finished) {
-        end();
+    if (!blocked_ && log.caught_up(at_.stream, token_)) {
+        wake_writer();
     }
+}
+
+void stream_follower::wake_writer() noexcept {
+    if (const auto writer = session_->events().writer(at_.stream)) {
+        engine_.wake_writers(*writer, session_);
+    }
+}
+
+void stream_follower::on_drained() noexcept {
+    blocked_ = false;
+    pull();
 }
 
 void stream_follower::on_session_end(const session* which) noexcept {

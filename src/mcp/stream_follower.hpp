@@ -2,7 +2,8 @@
 // the client missed out of the session's log and then what still comes, until the call has ended.
 //
 // Heap-allocated by open(), deletes itself at the end. It is woken through its shard's engine
-// whenever the log has grown. Thread: its shard.
+// whenever the log has grown. A client that reads slowly holds the writer back, as on the first
+// connection. Thread: its shard.
 #pragma once
 
 #include "base/intrusive_list.hpp"
@@ -31,10 +32,11 @@ class stream_follower final : public base::list_hook<struct follower_tag>,
     void on_session_end(const session* which) noexcept override;
     void on_drain() noexcept override { end(); }
     void on_peer_eof() noexcept override { end(); }
-    void on_drained() noexcept override {}
+    void on_drained() noexcept override;
     void on_gone() noexcept override { delete this; }
 
     void pull() noexcept;
+    void wake_writer() noexcept;
     void end() noexcept;
 
     engine& engine_;
@@ -42,6 +44,7 @@ class stream_follower final : public base::list_hook<struct follower_tag>,
     session_ref session_;
     event_id at_;
     std::uint64_t token_ = 0;
+    bool blocked_ = false;  // the client reads slowly
 };
 
 }  // namespace pillion::mcp

@@ -1,5 +1,8 @@
 #include "base/cpu.hpp"
 
+#include <sched.h>
+#include <sys/resource.h>
+#include <algorithm>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -25,6 +28,22 @@ TEST(cpu, at_least_one_and_pinning_works_for_any_index) {
             EXPECT_TRUE(pin_thread(i));
         }
     }).join();
+}
+
+TEST(cpu, threads_that_compute_step_back_and_threads_that_respond_do_not) {
+    std::thread([] {
+        ASSERT_EQ(::sched_getscheduler(0), SCHED_OTHER);
+        const int before = ::getpriority(PRIO_PROCESS, 0);
+        set_thread_kind(thread_kind::respond);
+        EXPECT_EQ(::getpriority(PRIO_PROCESS, 0), before);
+        EXPECT_EQ(::sched_getscheduler(0), SCHED_OTHER);
+        set_thread_kind(thread_kind::compute);
+        EXPECT_EQ(::getpriority(PRIO_PROCESS, 0), std::max(before, 10));
+        set_thread_kind(thread_kind::compute);
+        EXPECT_EQ(::getpriority(PRIO_PROCESS, 0), std::max(before, 10));
+    }).join();
+    // Only the thread itself.
+    EXPECT_EQ(::sched_getscheduler(0), SCHED_OTHER);
 }
 
 }  // namespace

@@ -33,7 +33,21 @@ class listener {
             ++lists_;
             changed_.notify_all();
         };
+        out.wanted = [this] {
+            const std::lock_guard lock(mutex_);
+            ++looks_;
+            changed_.notify_all();
+            return wanted_;
+        };
         return out;
+    }
+    void want(std::vector<std::string> paths) {
+        const std::lock_guard lock(mutex_);
+        wanted_ = std::move(paths);
+    }
+    // All has been looked at from the beginning, so many times over.
+    bool wait_for_looks(int count) {
+        return wait([&, until = looks_ + count] { return looks_ >= until; });
     }
     bool wait_for(std::string_view path) {
         return wait([&] { return count(path) > 0; });
@@ -73,6 +87,8 @@ class listener {
     std::mutex mutex_;
     std::condition_variable changed_;
     std::vector<std::string> updates_;
+    std::vector<std::string> wanted_;
+    int looks_ = 0;
     int lists_ = 0;
     bool shut_ = false;
 };
@@ -239,6 +255,77 @@ TEST(watch, after_an_overflow_all_that_changed_is_told) {
     EXPECT_EQ(heard.told("old/c"), 0);
 }
 
+watch_limits short_of_watches(std::size_t directories_max) {
+    watch_limits limits;
+    limits.directories_max = directories_max;
+    limits.poll_ms = 20;
+    limits.settle_ms = 1;
+    return limits;
+}
+
+// Where watches ran out the whole tree was gone through, and changes were told that nobody wanted
+// to hear of.
+TEST(watch, without_watches_only_what_is_wanted_is_looked_at) {
+    const temporary_tree tmp;
+    for (const char* path : {"a/x", "a/y", "b/x"}) {
+        tmp.file(path);
+    }
+    const tree served = tmp.open();
+    log::set_level(log::level::off);
+    listener heard;
+    heard.want({"a/x", "none/yet"});
+    const watch one(served, heard.sink(), short_of_watches(0));
+    settle(one);
+    ASSERT_TRUE(heard.wait_for_looks(2));
+    heard.clear();
+    for (const char* path : {"a/y", "b/x", "a/x"}) {
+        tmp.file(path, "new");
+    }
+    ASSERT_TRUE(heard.wait_for("a/x"));
+    tmp.file("none/yet", "made");
+    ASSERT_TRUE(heard.wait_for("none/yet"));
+    heard.clear();
+    std::filesystem::remove(tmp.at("a/x"));
+    ASSERT_TRUE(heard.wait_for("a/x"));
+    // Another becomes interesting; the first one no more.
+    heard.want({"b/x"});
+    ASSERT_TRUE(heard.wait_for_looks(2));
+    heard.clear();
+    tmp.file("a/x", "again");
+    tmp.file("b/x", "again");
+    ASSERT_TRUE(heard.wait_for("b/x"));
+    ASSERT_TRUE(heard.wait_for_looks(2));
+    EXPECT_EQ(heard.told("a/x"), 0);
+    EXPECT_EQ(heard.told("a/y"), 0);
+    log::set_level(log::level::info);
+}
+
+TEST(watch, without_watches_listings_are_told_by_the_times_of_directories) {
+    const temporary_tree tmp;
+    tmp.file("a/b/x");
+    tmp.file("c");
+    const tree served = tmp.open();
+    log::set_level(log::level::off);
+    listener heard;
+    const watch one(served, heard.sink(), short_of_watches(0));
+    settle(one);
+    ASSERT_TRUE(heard.wait_for_looks(3));
+    heard.clear();
+    // Contents change no listing.
+    tmp.file("a/b/x", "new");
+    ASSERT_TRUE(heard.wait_for_looks(3));
+    EXPECT_EQ(heard.lists(), 0);
+    for (const char* path : {"a/b/y", "d/e/f/z", "d/e/f/y", "top"}) {
+        tmp.file(path);
+        EXPECT_TRUE(heard.wait_for_list()) << path;
+        ASSERT_TRUE(heard.wait_for_looks(3));
+        heard.clear();
+    }
+    std::filesystem::remove_all(tmp.at("d"));
+    EXPECT_TRUE(heard.wait_for_list());
+    log::set_level(log::level::info);
+}
+
 TEST(watch, without_enough_watches_changes_are_still_told) {
     const temporary_tree tmp;
     for (const char* path : {"a/x", "b/x", "c/x", "c/d/x"}) {
@@ -247,11 +334,9 @@ TEST(watch, without_enough_watches_changes_are_still_told) {
     const tree served = tmp.open();
     for (const std::size_t most : {0U, 1U, 2U, 3U}) {
         listener heard;
-        watch_limits limits;
-        limits.directories_max = most;
-        limits.poll_ms = 20;
+        heard.want({"a/x", "b/x", "c/x", "c/d/x"});
         log::set_level(log::level::off);
-        const watch one(served, heard.sink(), limits);
+        const watch one(served, heard.sink(), short_of_watches(most));
         settle(one);
         for (const char* path : {"a/x", "b/x", "c/x", "c/d/x"}) {
             tmp.file(path, "new");

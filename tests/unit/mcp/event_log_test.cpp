@@ -371,6 +371,54 @@ TEST(event_log_followers, a_token_is_good_for_one_stream) {
     EXPECT_EQ(log.follower(a), 1U);
 }
 
+// A follower may be behind by so much and no more; who has left or was replaced holds nobody back.
+TEST(event_log_followers, a_writer_learns_that_it_is_too_far_ahead) {
+    event_log log;
+    const std::uint32_t s = log.open(false, 0, 5);
+    EXPECT_EQ(log.writer(s), 5U);
+    log.append(s, std::string(event_log::ahead_bytes_max + 1, 'x'), 0);
+    EXPECT_FALSE(log.is_behind(s));
+    const std::uint64_t first = log.follow(s, 1);
+    EXPECT_FALSE(log.is_behind(s));
+    log.append(s, std::string(event_log::ahead_bytes_max, 'x'), 0);
+    EXPECT_FALSE(log.is_behind(s));
+    EXPECT_FALSE(log.caught_up(s, first));
+    for (std::size_t i = 0; i <= event_log::ahead_events_max; ++i) {
+        EXPECT_FALSE(log.is_behind(s)) << i;
+        log.append(s, "x", 0);
+    }
+    EXPECT_TRUE(log.is_behind(s));
+    EXPECT_FALSE(log.caught_up(s, first + 1));
+    EXPECT_TRUE(log.caught_up(s, first));
+    EXPECT_FALSE(log.is_behind(s));
+    log.append(s, std::string(event_log::ahead_bytes_max + 1, 'x'), 0);
+    EXPECT_TRUE(log.is_behind(s));
+    const std::uint64_t second = log.follow(s, 2);
+    EXPECT_FALSE(log.leave(s, first));
+    log.append(s, std::string(event_log::ahead_bytes_max + 1, 'x'), 0);
+    EXPECT_TRUE(log.leave(s, second));
+    EXPECT_FALSE(log.is_behind(s));
+    log.finish(s);
+    EXPECT_FALSE(log.writer(s));
+}
+
+TEST(event_log_test, a_replay_comes_in_portions) {
+    event_log log;
+    const std::uint32_t s = log.open(false, 0);
+    for (const char* text : {"aa", "bb", "cc"}) {
+        log.append(s, text, 0);
+    }
+    log.finish(s);
+    const std::pair<std::size_t, std::size_t> portions[] = {{0, 0}, {1, 1}, {2, 1}, {3, 2},
+                                                            {4, 2}, {5, 3}, {6, 3}};
+    for (const auto& [at_most, events] : portions) {
+        event_log::replay out;
+        ASSERT_EQ(log.read({s, 0}, out, at_most), event_log::outcome::found);
+        EXPECT_EQ(out.events.size(), events) << at_most;
+        EXPECT_EQ(out.finished, events == 3) << at_most;
+    }
+}
+
 // ---- age ----
 
 TEST(event_log_age, an_old_finished_stream_is_forgotten) {

@@ -9,6 +9,8 @@
 namespace pillion::mcp {
 namespace {
 
+using subscribing = session::subscribing;
+
 session_ref make(std::size_t owner, std::int64_t now_ms = 0) {
     return std::make_shared<session>(session_table::new_id(owner), owner, revision::r2025_06_18,
                                      "{}", "client", "1", now_ms);
@@ -151,18 +153,22 @@ TEST(session, newest_open_stream_wins_and_hands_back_when_it_closes) {
 TEST(session, subscriptions_are_a_bounded_set) {
     const session_ref s = make(0);
     EXPECT_FALSE(s->subscribed("u"));
-    EXPECT_TRUE(s->subscribe("u"));
-    EXPECT_TRUE(s->subscribe("u"));
+    EXPECT_EQ(s->subscribe("u"), subscribing::added);
+    EXPECT_EQ(s->subscribe("u"), subscribing::unchanged);
     EXPECT_TRUE(s->subscribed("u"));
-    s->unsubscribe("never");
+    EXPECT_FALSE(s->unsubscribe("never"));
     for (std::size_t i = 1; i < limits::session_subscriptions_max; ++i) {
-        EXPECT_TRUE(s->subscribe("u" + std::to_string(i)));
+        EXPECT_EQ(s->subscribe("u" + std::to_string(i)), subscribing::added);
     }
-    EXPECT_FALSE(s->subscribe("one too many"));
-    EXPECT_TRUE(s->subscribe("u"));  // already there
-    s->unsubscribe("u");
+    EXPECT_EQ(s->subscribe("one too many"), subscribing::too_many);
+    EXPECT_EQ(s->subscribe("u"), subscribing::unchanged);  // already there
+    EXPECT_TRUE(s->unsubscribe("u"));
     EXPECT_FALSE(s->subscribed("u"));
-    EXPECT_TRUE(s->subscribe("one too many"));
+    EXPECT_EQ(s->subscribe("one too many"), subscribing::added);
+    EXPECT_EQ(s->end_subscriptions().size(), limits::session_subscriptions_max);
+    EXPECT_TRUE(s->end_subscriptions().empty());
+    EXPECT_EQ(s->subscribe("u"), subscribing::unchanged);
+    EXPECT_FALSE(s->subscribed("u"));
 }
 
 TEST(session, threshold_is_info_until_set) {

@@ -76,6 +76,10 @@ pipe_end& pipe_end::bytes(std::string_view text) {
 
 pipe_end& pipe_end::line(std::string_view text) { return bytes(std::string(text) + "\n"); }
 
+void pipe_end::line_after(std::int64_t delay_ns, std::string_view text) {
+    input_.send_after(delay_ns, std::string(text) + "\n");
+}
+
 pipe_end& pipe_end::eof() {
     input_.finish();
     world_.settle();

@@ -71,6 +71,8 @@ class pipe_end {
     ~pipe_end();
     pipe_end& line(std::string_view text);
     pipe_end& bytes(std::string_view text);
+    // Arrives at a virtual time from now, which the caller lets pass.
+    void line_after(std::int64_t delay_ns, std::string_view text);
     pipe_end& eof();
     // The reader is gone.
     void breaks();

@@ -1,0 +1,488 @@
+// Questions to the client over every legacy transport, and clients that answer late, twice,
+// wrongly, never, at the last moment, or for somebody else.
+#include <gtest/gtest.h>
+
+#include <pillion/ask.hpp>
+
+#include "io/timer_wheel.hpp"
+#include "unit/mcp/world.hpp"
+
+namespace pillion::mcp::testing {
+namespace {
+
+constexpr std::int64_t limit_ms = 500;
+
+// Asks as its arguments say and returns what came of it.
+task<tool_result> ask(context& ctx, json::view args) {
+    const std::chrono::milliseconds limit(args["limit"].i64().value_or(limit_ms));
+    const std::chrono::milliseconds pause(args["wait"].i64().value_or(0));
+    if (pause.count() > 0) {
+        co_await ctx.sleep(pause);
+    }
+    if (args["what"].str() == "roots") {
+        const result<roots_answer> answer = co_await ctx.roots();
+        co_return answer ? ctx.text("roots: ", std::to_string(answer->roots.size()))
+                         : ctx.error(answer.error());
+    }
+    if (args["what"].str() == "form") {
+        elicit_request form("Which?");
+        form.required("city", string()).limit(limit);
+        const result<elicit_answer> answer = co_await ctx.elicit(form);
+        co_return answer ? ctx.text("city: ", answer->content["city"].str())
+                         : ctx.error(answer.error());
+    }
+    sample_request request(10);
+    request.user("well?").limit(limit);
+    const result<sample_answer> answer = co_await ctx.sample(request);
+    co_return answer ? ctx.text("said: ", answer->text()) : ctx.error(answer.error());
+}
+
+world_options with_ask() {
+    world_options o;
+    o.more = [](server& s) { s.tool("ask").input(object().open()).run(&ask); };
+    return o;
+}
+
+std::string answer_to(std::string_view id, std::string_view text) {
+    return R"({"jsonrpc":"2.0","id":")" + std::string(id) +
+           R"(","result":{"role":"assistant","model":"m","content":{"type":"text","text":")" +
+           std::string(text) + R"("}}})";
+}
+
+constexpr std::string_view everything = R"({"sampling":{},"roots":{},"elicitation":{}})";
+
+std::string handshake(std::string_view version, std::string_view capabilities) {
+    return message("0", "initialize",
+                   R"("protocolVersion":")" + std::string(version) + R"(","capabilities":)" +
+                       std::string(capabilities) + R"(,"clientInfo":{"name":"t","version":"1"})");
+}
+
+enum class way { http, sse, pipe };
+
+// A client of an earlier revision, whatever carries its messages.
+class legacy_peer {
+ public:
+    legacy_peer(world& in, way how, std::string_view version,
+                std::string_view capabilities = everything)
+        : world_(in) {
+        const std::string hello = handshake(version, capabilities);
+        if (how == way::pipe) {
+            pipe_ = std::make_unique<pipe_end>(in);
+            pipe_->line(hello);
+        } else if (how == way::sse) {
+            ways_.push_back(&in.connect());
+            ways_[0]->send(http_request("GET", {{"Accept", "text/event-stream"}}, "", "/sse"));
+            address_ = ways_[0]->replies().at(0).events.at(0);
+            say({hello});
+        } else {
+            session_ = in.connect().ask(http_request("POST", {}, hello)).headers["mcp-session-id"];
+        }
+        settled_ = all().size();
+    }
+
+    // A call; over HTTP on a connection of its own.
+    void call(std::string_view id, std::string_view arguments = "{}") {
+        const std::string body = call_body(id, "ask", arguments);
+        if (session_.empty()) {
+            return say({body});
+        }
+        ways_.push_back(&world_.connect());
+        ways_.back()->send(legacy_post(session_, body));
+    }
+    // Other messages, all in one go.
+    void say(const std::vector<std::string>& messages) {
+        std::string bytes;
+        for (const std::string& one : messages) {
+            bytes += framed(one);
+        }
+        if (pipe_) {
+            pipe_->bytes(bytes);
+        } else {
+            world_.connect().send(bytes);
+        }
+    }
+    // One of them after a time, which the caller lets pass.
+    void say_after(std::int64_t delay_ns, std::string_view one) {
+        if (pipe_) {
+            return pipe_->line_after(delay_ns, one);
+        }
+        world_.connect().peer().send_after(delay_ns, framed(one));
+    }
+    // What the server said behind the handshake.
+    std::vector<std::string> heard() const {
+        std::vector<std::string> out = all();
+        out.erase(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(settled_));
+        return out;
+    }
+    // Ids of the questions so far, and of those taken back.
+    std::vector<std::string> questions() const { return named("id", "sampling/createMessage"); }
+    std::vector<std::string> taken_back() const {
+        return named("requestId", "notifications/cancelled");
+    }
+    // Texts of the replies to a call; one that is an error message is "error: …".
+    std::vector<std::string> results(std::string_view id) const {
+        std::vector<std::string> out;
+        for (const std::string& raw : heard()) {
+            const parsed p(raw);
+            if (p.id() == id && !p["method"].exists()) {
+                out.push_back(p["result"].exists()
+                                  ? p.text()
+                                  : "error: " + std::string(p["error"]["message"].str()));
+            }
+        }
+        return out;
+    }
+    // The one question there is.
+    std::string question() const {
+        const auto all_of_them = questions();
+        EXPECT_EQ(all_of_them.size(), 1U);
+        return all_of_them.empty() ? std::string() : all_of_them[0];
+    }
+    const std::string& session() const { return session_; }
+    // The connection of the last call, or of the stream.
+    client& connection() { return *ways_.back(); }
+    pipe_end* pipe() { return pipe_.get(); }
+
+ private:
+    std::string framed(std::string_view one) const {
+        if (pipe_) {
+            return std::string(one) + "\n";
+        }
+        return session_.empty() ? http_request("POST", {}, one, address_)
+                                : legacy_post(session_, one);
+    }
+    std::vector<std::string> all() const {
+        if (pipe_) {
+            return pipe_->lines();
+        }
+        std::vector<std::string> out;
+        for (const client* c : ways_) {
+            for (const http_reply& r : c->replies()) {
+                if (r.streamed()) {
+                    out.insert(out.end(), r.events.begin(), r.events.end());
+                } else {
+                    out.push_back(r.body);
+                }
+            }
+        }
+        return out;
+    }
+    std::vector<std::string> named(std::string_view member, std::string_view method) const {
+        std::vector<std::string> out;
+        for (const std::string& raw : heard()) {
+            const parsed p(raw);
+            if (p["method"].str() == method) {
+                const json::view id = member == "id" ? p["id"] : p["params"][member];
+                out.emplace_back(id.str());
+            }
+        }
+        return out;
+    }
+
+    world& world_;
+    std::unique_ptr<pipe_end> pipe_;
+    std::vector<client*> ways_;
+    std::string address_;
+    std::string session_;
+    std::size_t settled_ = 0;
+};
+
+struct asking_case {
+    way how;
+    const char* version;
+};
+
+class asking : public ::testing::TestWithParam<asking_case> {
+ public:
+    world w{with_ask()};
+    legacy_peer peer{w, GetParam().how, GetParam().version};
+
+    using texts = std::vector<std::string>;
+    static constexpr const char* no_answer = "The client did not answer in time";
+
+    // The call is over, said so once, and nothing is left of it.
+    void expect_end(std::string_view result, std::size_t back) {
+        EXPECT_EQ(peer.results("1"), texts{std::string(result)});
+        EXPECT_EQ(peer.taken_back().size(), back);
+        EXPECT_EQ(w.engine->questions(), 0U);
+        EXPECT_EQ(w.on.inside, 0);
+        EXPECT_EQ(w.engine->live_requests(), 0U);
+    }
+};
+
+TEST_P(asking, an_answer_ends_the_question) {
+    peer.call("1");
+    EXPECT_EQ(w.engine->questions(), 1U);
+    peer.say({answer_to(peer.question(), "yes")});
+    expect_end("said: yes", 0);
+}
+
+TEST_P(asking, one_who_never_answers_is_told_that_it_is_too_late) {
+    peer.call("1");
+    const std::string id = peer.question();
+    w.pass_ms(limit_ms - 2);
+    EXPECT_TRUE(peer.results("1").empty());
+    w.pass_ms(4);
+    expect_end(no_answer, 1);
+    EXPECT_EQ(peer.taken_back(), texts{id});
+    // First the question ends, then the call.
+    EXPECT_EQ(parsed(peer.heard().back()).id(), "1");
+    w.pass_ms(60'000);
+    expect_end(no_answer, 1);
+}
+
+TEST_P(asking, a_late_answer_is_dropped) {
+    peer.call("1");
+    const std::string id = peer.question();
+    w.pass_ms(limit_ms + 2);
+    const std::size_t before = peer.heard().size();
+    peer.say({answer_to(id, "late")});
+    peer.say({answer_to(id, "late")});
+    EXPECT_EQ(peer.heard().size(), before);
+    expect_end(no_answer, 1);
+    // The next question is another one.
+    peer.call("2");
+    ASSERT_EQ(peer.questions().size(), 2U);
+    EXPECT_NE(peer.questions()[1], id);
+    peer.say({answer_to(id, "late"), answer_to(peer.questions()[1], "new")});
+    EXPECT_EQ(peer.results("2"), texts{"said: new"});
+}
+
+TEST_P(asking, the_first_of_two_answers_counts) {
+    peer.call("1");
+    const std::string id = peer.question();
+    peer.say({answer_to(id, "one"), answer_to(id, "two")});
+    peer.say({answer_to(id, "three")});
+    expect_end("said: one", 0);
+}
+
+TEST_P(asking, an_error_or_a_wrong_shape_is_an_answer) {
+    const std::pair<const char*, const char*> wrong[] = {
+        {R"("error":{"code":-1,"message":"no"})", "The client refused to answer"},
+        {R"("error":{"code":-32601,"message":"?"})", "The client does not know this request"},
+        {R"("error":{})", "The client refused to answer"},
+        {R"("result":{})", "The client's answer is malformed"},
+        {R"("result":{"content":7})", "The client's answer is malformed"},
+        {R"("result":{"content":"text"})", "The client's answer is malformed"},
+        {R"("result":{"role":"assistant","content":null})", "The client's answer is malformed"},
+    };
+    std::size_t number = 1;
+    for (const auto& [body, text] : wrong) {
+        const std::string id = std::to_string(number);
+        peer.call(id);
+        const texts asked = peer.questions();
+        ASSERT_EQ(asked.size(), number++);
+        peer.say({R"({"jsonrpc":"2.0","id":")" + asked.back() + "\"," + body + "}"});
+        EXPECT_EQ(peer.results(id), texts{text}) << body;
+    }
+    EXPECT_TRUE(peer.taken_back().empty());
+    EXPECT_EQ(w.engine->questions(), 0U);
+    EXPECT_EQ(w.engine->live_requests(), 0U);
+}
+
+TEST_P(asking, whatever_is_no_answer_to_it_leaves_the_question_open) {
+    peer.call("1");
+    const std::string id = peer.question();
+    std::string neighbour = id;
+    neighbour.back() = neighbour.back() == '0' ? '1' : '0';
+    std::string elsewhere = id;
+    elsewhere[3] = '7';  // a shard that is not there
+    const std::string rest = R"(,"result":{"role":"assistant","content":{"type":"text"}}})";
+    const std::string begin = R"({"jsonrpc":"2.0","id":)";
+    for (const std::string& other :
+         {std::string("7"), std::string("null"), std::string("1"), std::string("\"\""),
+          "[\"" + id + "\"]", "{\"id\":\"" + id + "\"}", "\"" + id + " \"", "\"" + neighbour + "\"",
+          "\"" + elsewhere + "\"", "\"" + id.substr(0, id.size() - 1) + "\""}) {
+        peer.say({begin + other + rest});
+        EXPECT_EQ(w.engine->questions(), 1U) << other;
+    }
+    // Neither a result nor an error; no version; a request of that id.
+    peer.say({begin + "\"" + id + "\"}"});
+    peer.say({R"({"id":")" + id + "\"" + rest});
+    peer.say({message("\"" + id + "\"", "ping", "")});
+    EXPECT_EQ(w.engine->questions(), 1U);
+    EXPECT_TRUE(peer.results("1").empty());
+    peer.say({answer_to(id, "right")});
+    expect_end("said: right", 0);
+}
+
+TEST_P(asking, nobody_answers_for_another) {
+    peer.call("1");
+    const std::string id = peer.question();
+    std::vector<std::unique_ptr<legacy_peer>> strangers;
+    for (const way other : {way::http, way::sse, way::pipe}) {
+        strangers.push_back(std::make_unique<legacy_peer>(w, other, GetParam().version));
+        strangers.back()->say({answer_to(id, "stolen")});
+        EXPECT_EQ(w.engine->questions(), 1U);
+    }
+    // Nor without a session.
+    w.connect().send(http_request("POST", {}, answer_to(id, "stolen")));
+    EXPECT_EQ(w.engine->questions(), 1U);
+    peer.say({answer_to(id, "mine")});
+    expect_end("said: mine", 0);
+}
+
+TEST_P(asking, several_at_once_are_answered_in_reverse) {
+    constexpr std::size_t count = 5;
+    for (std::size_t i = 0; i < count; ++i) {
+        peer.call(std::to_string(i + 1));
+    }
+    const texts asked = peer.questions();
+    ASSERT_EQ(asked.size(), count);
+    EXPECT_EQ(w.engine->questions(), count);
+    for (std::size_t i = count; i-- > 0;) {
+        const std::string number = std::to_string(i + 1);
+        peer.say({answer_to(asked[i], number)});
+        EXPECT_EQ(peer.results(number), texts{"said: " + number});
+        EXPECT_EQ(w.engine->questions(), i);
+    }
+    EXPECT_TRUE(peer.taken_back().empty());
+    EXPECT_EQ(w.engine->live_requests(), 0U);
+}
+
+TEST_P(asking, without_the_capability_nothing_is_sent) {
+    for (const char* declared : {"{}", R"({"roots":{}})", R"({"sampling":null})"}) {
+        legacy_peer modest(w, GetParam().how, GetParam().version, declared);
+        modest.call("1");
+        EXPECT_EQ(modest.results("1"), texts{"The client offers no sampling"});
+        EXPECT_EQ(modest.heard().size(), 1U);
+    }
+    legacy_peer rootless(w, GetParam().how, GetParam().version, R"({"sampling":{}})");
+    rootless.call("1", R"({"what":"roots"})");
+    EXPECT_EQ(rootless.results("1"), texts{"The client offers no roots"});
+    rootless.call("2", R"({"what":"form"})");
+    EXPECT_EQ(rootless.results("2"), texts{"The client offers no elicitation of this kind"});
+    EXPECT_EQ(w.engine->questions(), 0U);
+}
+
+// Every quarter of a millisecond around the limit: either the answer counts or the question was
+// taken back, never both, never neither.
+TEST_P(asking, an_answer_around_the_limit_counts_or_is_taken_back) {
+    std::size_t in_time = 0;
+    std::size_t too_late = 0;
+    for (std::int64_t quarter = -12; quarter <= 12; ++quarter) {
+        const std::string number = std::to_string(100 + quarter);
+        const std::size_t back = peer.taken_back().size();
+        peer.call(number);
+        peer.say_after(limit_ms * 1'000'000 + quarter * 250'000,
+                       answer_to(peer.questions().back(), "just"));
+        w.pass_ms(limit_ms + 10);
+        const texts got = peer.results(number);
+        ASSERT_EQ(got.size(), 1U) << quarter;
+        const bool counted = got[0] == "said: just";
+        EXPECT_TRUE(counted || got[0] == no_answer) << got[0];
+        EXPECT_EQ(peer.taken_back().size(), back + (counted ? 0 : 1)) << quarter;
+        in_time += counted ? 1 : 0;
+        too_late += counted ? 0 : 1;
+    }
+    EXPECT_GE(in_time, 4U);
+    EXPECT_GE(too_late, 4U);
+    EXPECT_EQ(w.engine->questions(), 0U);
+    EXPECT_EQ(w.engine->live_requests(), 0U);
+}
+
+TEST_P(asking, a_cancelled_call_takes_its_question_back) {
+    peer.call("1");
+    const std::string id = peer.question();
+    peer.say({message("", "notifications/cancelled", R"("requestId":1)")});
+    EXPECT_EQ(peer.taken_back(), texts{id});
+    EXPECT_TRUE(peer.results("1").empty());
+    peer.say({answer_to(id, "late")});
+    EXPECT_EQ(w.engine->questions(), 0U);
+    EXPECT_EQ(w.on.inside, 0);
+    EXPECT_EQ(w.engine->live_requests(), 0U);
+}
+
+TEST_P(asking, the_end_of_the_session_ends_the_question) {
+    peer.call("1");
+    const std::string id = peer.question();
+    if (peer.pipe() != nullptr) {
+        peer.pipe()->eof();
+    } else if (peer.session().empty()) {
+        peer.connection().peer().reset();
+        w.settle();
+    } else {
+        const header_list of = {{"Mcp-Session-Id", peer.session()}};
+        EXPECT_EQ(w.connect().ask(http_request("DELETE", of, "")).status, 204);
+        EXPECT_EQ(peer.results("1"), texts{"error: Session ended"});
+        EXPECT_TRUE(peer.connection().replies().at(0).complete);
+        EXPECT_EQ(w.connect().ask(legacy_post(peer.session(), answer_to(id, "x"))).status, 404);
+    }
+    EXPECT_EQ(w.engine->questions(), 0U);
+    EXPECT_EQ(w.on.inside, 0);
+    EXPECT_EQ(w.engine->live_requests(), 0U);
+}
+
+TEST_P(asking, a_draining_server_waits_for_no_answer) {
+    peer.call("1");
+    const std::string id = peer.question();
+    w.engine->drain();
+    w.settle();
+    expect_end("The client is gone", 0);
+    peer.say({answer_to(id, "late")});
+    expect_end("The client is gone", 0);
+}
+
+// A question that came up while the server drained waited for its whole time, and the drain with
+// it, although nobody could answer any more.
+TEST_P(asking, a_question_that_comes_up_while_draining_fails_at_once) {
+    peer.call("1", R"({"wait":100,"limit":300000})");
+    w.engine->drain();
+    w.pass_ms(102);
+    EXPECT_TRUE(peer.questions().empty());
+    expect_end("The server is shutting down", 0);
+}
+
+// The answer and the limit in one turn of the loop, in either order: the answer counts, for it was
+// there before anybody looked.
+TEST(asking_over_http, an_answer_in_the_turn_of_the_limit_counts) {
+    struct last_moment {
+        world& in;
+        legacy_peer& from;
+        io::timer timer;
+
+        last_moment(world& w, legacy_peer& p)
+            : in(w), from(p), timer(&last_moment::on_time, this) {}
+        static void on_time(io::timer& /*self*/, void* owner) noexcept {
+            const auto& me = *static_cast<last_moment*>(owner);
+            const parsed answer(answer_to(me.from.questions().back(), "same"));
+            me.in.engine->take_response(me.in.service->sessions().find(me.from.session()),
+                                        answer.root());
+        }
+    };
+    world w(with_ask());
+    legacy_peer peer(w, way::http, "2025-11-25");
+    for (const bool before : {true, false}) {
+        last_moment answer(w, peer);
+        const std::string number = before ? "1" : "2";
+        if (before) {
+            w.net.loop().arm_in_ms(answer.timer, limit_ms);
+        }
+        peer.call(number);
+        if (!before) {
+            w.net.loop().arm_in_ms(answer.timer, limit_ms);
+        }
+        w.pass_ms(limit_ms + 2);
+        EXPECT_EQ(peer.results(number), std::vector<std::string>{"said: same"}) << before;
+    }
+    EXPECT_TRUE(peer.taken_back().empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    ways, asking,
+    ::testing::Values(asking_case{way::http, "2024-11-05"}, asking_case{way::http, "2025-03-26"},
+                      asking_case{way::http, "2025-06-18"}, asking_case{way::http, "2025-11-25"},
+                      asking_case{way::sse, "2024-11-05"}, asking_case{way::sse, "2025-03-26"},
+                      asking_case{way::sse, "2025-11-25"}, asking_case{way::pipe, "2024-11-05"},
+                      asking_case{way::pipe, "2025-03-26"}, asking_case{way::pipe, "2025-11-25"}),
+    [](const auto& of) {
+        const way how = of.param.how;
+        std::string name = how == way::http ? "http_" : how == way::sse ? "sse_" : "pipe_";
+        for (const char* c = of.param.version; *c != '\0'; ++c) {
+            name.push_back(*c == '-' ? '_' : *c);
+        }
+        return name;
+    });
+
+}  // namespace
+}  // namespace pillion::mcp::testing
