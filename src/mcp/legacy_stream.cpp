@@ -21,7 +21,7 @@ legacy_stream::legacy_stream(engine& e, http::exchange& ex, session_ref s, const
     : engine_(e),
       exchange_(&ex),
       session_(std::move(s)),
-      number_(session_->open_stream()),
+      number_(session_->open_stream(e.shared().published())),
       log_(resume != nullptr ? resume->stream : session_->events().open(true, e.now_ms())) {
     session_->hold();
     engine_.changes().add(*this);
@@ -29,7 +29,9 @@ legacy_stream::legacy_stream(engine& e, http::exchange& ex, session_ref s, const
 }
 
 legacy_stream::~legacy_stream() {
-    session_->close_stream(number_);
+    if (session_->close_stream(number_)) {
+        promote_other();
+    }
     if (exchange_ != nullptr) {
         session_->release(engine_.now_ms());
     }
@@ -51,6 +53,28 @@ void legacy_stream::open(engine& e, http::exchange& ex, session_ref s, std::stri
         stream->replay(*resume);
     } else {
         stream->prime();
+    }
+    stream->catch_up();
+}
+
+// Changes whose turn this stream missed, because the one before it was the newest when they came
+// here, and gone when they came there.
+void legacy_stream::catch_up() noexcept {
+    engine_.changes().recent([this](const change_event& event) {
+        if (exchange_ != nullptr) {
+            on_change(event);
+        }
+    });
+}
+
+void legacy_stream::promote_other() noexcept {
+    engine_.shared().broadcast(
+        [s = session_](engine& on) { on.changes().stream_promoted(s.get()); });
+}
+
+void legacy_stream::on_stream_promoted(const session* of) noexcept {
+    if (of == session_.get() && session_->is_newest_stream(number_)) {
+        catch_up();
     }
 }
 
@@ -87,6 +111,9 @@ void legacy_stream::on_change(const change_event& event) noexcept {
     if (event.what == change::resource_updated && !session_->subscribed(event.uri)) {
         return;
     }
+    if (!session_->claim(event.number)) {
+        return;
+    }
     base::byte_buffer out(engine_.loop().chunks(), http::exchange::head_gap);
     write_change(out, event);
     const event_id at{log_, session_->events().append(log_, out.view(), engine_.now_ms())};
@@ -113,7 +140,11 @@ void legacy_stream::on_gone() noexcept {
     exchange_ = nullptr;
     // From here on the client's absence counts as idle time: the session may expire.
     session_->release(engine_.now_ms());
-    if (!session_->detach_stream(number_) || !session_->alive() || engine_.draining()) {
+    const bool collects = session_->detach_stream(number_);
+    if (!collects) {
+        promote_other();
+    }
+    if (!collects || !session_->alive() || engine_.draining()) {
         delete this;
     }
 }

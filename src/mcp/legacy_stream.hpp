@@ -25,12 +25,15 @@ class legacy_stream final : private change_listener, private http::exchange_list
     void on_change(const change_event& event) noexcept override;
     void on_session_end(const session* which) noexcept override;
     void on_stream_replaced(const session* of) noexcept override;
+    void on_stream_promoted(const session* of) noexcept override;
     void on_drain() noexcept override { end(); }
     void on_peer_eof() noexcept override;
     void on_drained() noexcept override {}
     void on_gone() noexcept override;
     void prime() noexcept;
     void replay(event_id after) noexcept;
+    void catch_up() noexcept;
+    void promote_other() noexcept;
     void end() noexcept;
 
     engine& engine_;

@@ -69,8 +69,11 @@ void service::end_subscriptions(session& of) {
 }
 
 void service::publish(change what, std::string_view uri) {
-    broadcast([what, text = std::string(uri)](engine& e) {
-        e.changes().publish(change_event{what, text});
+    // Numbered and posted under one lock, so that all shards hear the same order.
+    const std::lock_guard lock(publish_mutex_);
+    const std::uint64_t number = published_.fetch_add(1, std::memory_order_acq_rel) + 1;
+    broadcast([what, number, text = std::string(uri)](engine& e) {
+        e.changes().publish(change_event{what, text, number});
     });
 }
 

@@ -82,6 +82,8 @@ class service {
 
     // Tells every listener on every shard. Any thread.
     void publish(change what, std::string_view uri = {});
+    // The number of the last event.
+    std::uint64_t published() const noexcept { return published_.load(std::memory_order_acquire); }
 
  private:
     struct slot {
@@ -89,6 +91,8 @@ class service {
         mcp::engine* up = nullptr;
     };
 
+    std::mutex publish_mutex_;
+    std::atomic<std::uint64_t> published_{0};
     mutable std::mutex registry_mutex_;  // guards registry_
     std::shared_ptr<const registry> registry_;
     std::atomic<std::uint64_t> edition_{1};

@@ -31,8 +31,11 @@ session::session(std::string id, std::size_t owner, revision r, std::string capa
       client_version_(std::move(client_version)),
       last_seen_ms_(now_ms) {}
 
-std::uint64_t session::open_stream() {
+std::uint64_t session::open_stream(std::uint64_t published) {
     const std::lock_guard lock(mutex_);
+    if (newest_stream_.load(std::memory_order_relaxed) == 0) {
+        claim(published);
+    }
     streams_.push_back(++last_stream_);
     newest_stream_.store(last_stream_, std::memory_order_release);
     return last_stream_;
@@ -51,10 +54,21 @@ bool session::detach_stream(std::uint64_t number) {
     return false;
 }
 
-void session::close_stream(std::uint64_t number) {
+bool session::close_stream(std::uint64_t number) {
     const std::lock_guard lock(mutex_);
     std::erase(streams_, number);
-    newest_stream_.store(streams_.empty() ? 0 : streams_.back(), std::memory_order_release);
+    const std::uint64_t newest = streams_.empty() ? 0 : streams_.back();
+    return newest_stream_.exchange(newest, std::memory_order_acq_rel) != newest && newest != 0;
+}
+
+bool session::claim(std::uint64_t change_number) noexcept {
+    std::uint64_t told = told_.load(std::memory_order_acquire);
+    while (told < change_number) {
+        if (told_.compare_exchange_weak(told, change_number, std::memory_order_acq_rel)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 session::subscribing session::subscribe(std::string_view uri) {

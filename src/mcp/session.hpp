@@ -76,8 +76,10 @@ class session {
     event_log& events() noexcept { return events_; }
 
     // The GET stream that server messages go to: the newest open one (AMBIGUITIES G14).
-    std::uint64_t open_stream();
-    void close_stream(std::uint64_t number);
+    // `published`: the number of the last change. The first stream gets only what comes after it.
+    std::uint64_t open_stream(std::uint64_t published);
+    // True when another one is the newest now.
+    bool close_stream(std::uint64_t number);
     // The connection of a stream broke. True: no other is open, so it stays the newest and collects
     // events for the client's return. False: it is closed.
     bool detach_stream(std::uint64_t number);
@@ -85,6 +87,9 @@ class session {
     bool take_collecting() noexcept {
         return collecting_.exchange(false, std::memory_order_acq_rel);
     }
+    // True for the one stream that may tell of this change: streams on two shards that take turns
+    // would else both do it.
+    bool claim(std::uint64_t change_number) noexcept;
     bool is_newest_stream(std::uint64_t number) const noexcept {
         return newest_stream_.load(std::memory_order_acquire) == number;
     }
@@ -111,6 +116,7 @@ class session {
     std::atomic<log_level> threshold_{log_level::info};
     std::atomic<std::uint64_t> newest_stream_{0};
     std::atomic<bool> collecting_{false};
+    std::atomic<std::uint64_t> told_{0};  // the last change that was told
     event_log events_;
     mutable std::mutex mutex_;  // guards what follows
     std::unordered_set<std::string> uris_;

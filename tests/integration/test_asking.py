@@ -265,13 +265,17 @@ def test_pages_alone_mean_no_forms(make_peer, way):
 
 
 @pytest.mark.parametrize("tool", TOOLS)
-def test_nothing_is_asked_of_modern_clients(make_client, stdio, tool):
+def test_modern_clients_get_no_requests(make_client, stdio, tool):
+    """They are asked by way of the answer (test_rounds.py), or not at all."""
     capabilities = {"sampling": {}, "elicitation": {"form": {}, "url": {}}, "roots": {}}
-    assert refused_at_once(make_client("E", capabilities=capabilities), tool)
+    params = {"name": tool, "arguments": ARGUMENTS.get(tool, {})}
+    client = make_client("E")
+    asked = client.call("tools/call", params, capabilities=capabilities)
+    assert asked.result["resultType"] == "input_required" and not asked.before
+    assert refused_at_once(make_client("E", capabilities={}), tool)
     pipe = stdio(rev="E", capabilities=capabilities)
-    reply, before = pipe.call("tools/call", {"name": tool, "arguments": ARGUMENTS.get(tool, {})},
-                              capabilities=capabilities)
-    assert before == [] and failure_of(reply["result"])
+    reply, before = pipe.call("tools/call", params, capabilities=capabilities)
+    assert before == [] and reply["result"]["resultType"] == "input_required"
 
 
 # ---- what a client may answer ----

@@ -133,10 +133,10 @@ TEST(session, touches_that_follow_each_other_at_once_store_nothing) {
 
 TEST(session, newest_open_stream_wins_and_hands_back_when_it_closes) {
     const session_ref s = make(0);
-    const std::uint64_t a = s->open_stream();
+    const std::uint64_t a = s->open_stream(0);
     EXPECT_TRUE(s->is_newest_stream(a));
-    const std::uint64_t b = s->open_stream();
-    const std::uint64_t c = s->open_stream();
+    const std::uint64_t b = s->open_stream(0);
+    const std::uint64_t c = s->open_stream(0);
     EXPECT_FALSE(s->is_newest_stream(a) || s->is_newest_stream(b));
     EXPECT_TRUE(s->is_newest_stream(c));
     s->close_stream(b);
@@ -145,9 +145,22 @@ TEST(session, newest_open_stream_wins_and_hands_back_when_it_closes) {
     EXPECT_TRUE(s->is_newest_stream(a));
     s->close_stream(a);
     EXPECT_FALSE(s->is_newest_stream(a));
-    const std::uint64_t d = s->open_stream();
+    const std::uint64_t d = s->open_stream(0);
     EXPECT_TRUE(s->is_newest_stream(d));
     EXPECT_FALSE(s->is_newest_stream(a) || s->is_newest_stream(b) || s->is_newest_stream(c));
+}
+
+TEST(session, a_change_is_told_once_and_none_before_the_first_stream) {
+    const session_ref s = make(0);
+    const std::uint64_t a = s->open_stream(5);
+    EXPECT_FALSE(s->claim(5));
+    EXPECT_TRUE(s->claim(6));
+    EXPECT_FALSE(s->claim(6));
+    // A second one takes over what the first was due.
+    const std::uint64_t b = s->open_stream(9);
+    EXPECT_TRUE(s->claim(8));
+    EXPECT_TRUE(s->close_stream(b));
+    EXPECT_FALSE(s->close_stream(a));
 }
 
 TEST(session, subscriptions_are_a_bounded_set) {

@@ -102,7 +102,7 @@ TEST(session_threads, streams_and_subscriptions_of_one_session_from_many_threads
         threads.emplace_back([&, t] {
             const std::string uri = "u" + std::to_string(t);
             for (int i = 0; i < 1000; ++i) {
-                const std::uint64_t number = s->open_stream();
+                const std::uint64_t number = s->open_stream(0);
                 s->subscribe(uri);
                 EXPECT_TRUE(s->subscribed(uri));
                 static_cast<void>(s->is_newest_stream(number));
@@ -114,7 +114,7 @@ TEST(session_threads, streams_and_subscriptions_of_one_session_from_many_threads
     for (std::thread& t : threads) {
         t.join();
     }
-    EXPECT_TRUE(s->is_newest_stream(s->open_stream()));
+    EXPECT_TRUE(s->is_newest_stream(s->open_stream(0)));
 }
 
 // A listener that counts what it hears, on its own thread.

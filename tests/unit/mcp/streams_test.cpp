@@ -330,6 +330,59 @@ TEST(legacy_stream, updates_only_of_what_the_session_subscribed_to) {
               -32602);
 }
 
+// Two shards hear of a change at different times. When the newest stream had told it and then
+// broke, the stream of the slower shard was the newest as the change reached it, and told it again.
+TEST(legacy_stream, a_change_that_another_shard_told_is_not_told_again) {
+    world w;
+    const std::string id = w.open_session("2025-06-18");
+    client& older = w.connect();
+    older.send(http_request("GET", {{"Mcp-Session-Id", id}, {"Accept", "text/event-stream"}}, ""));
+    const session_ref s = w.service->sessions().find(id);
+    const std::uint64_t elsewhere = s->open_stream(w.service->published());
+    ASSERT_TRUE(s->claim(1));
+    s->close_stream(elsewhere);
+    w.engine->changes().publish(change_event{change::tools, {}, 1});
+    w.settle();
+    EXPECT_TRUE(older.replies().back().events.empty());
+    w.engine->changes().publish(change_event{change::tools, {}, 2});
+    w.settle();
+    EXPECT_EQ(older.replies().back().events.size(), 1U);
+}
+
+// The other way round: it broke before it told.
+TEST(legacy_stream, a_change_that_nobody_told_is_caught_up_with) {
+    world w;
+    const std::string id = w.open_session("2025-06-18");
+    client& older = w.connect();
+    older.send(http_request("GET", {{"Mcp-Session-Id", id}, {"Accept", "text/event-stream"}}, ""));
+    const session_ref s = w.service->sessions().find(id);
+    const std::uint64_t elsewhere = s->open_stream(w.service->published());
+    w.engine->changes().publish(change_event{change::tools, {}, 1});
+    w.engine->changes().publish(change_event{change::prompts, {}, 2});
+    w.settle();
+    EXPECT_TRUE(older.replies().back().events.empty());
+    ASSERT_TRUE(s->claim(1));
+    ASSERT_TRUE(s->close_stream(elsewhere));
+    w.engine->changes().stream_promoted(s.get());
+    w.settle();
+    const auto events = older.replies().back().events;
+    ASSERT_EQ(events.size(), 1U);
+    EXPECT_EQ(parsed(events[0]).root()["method"].str(), "notifications/prompts/list_changed");
+}
+
+TEST(legacy_stream, a_first_stream_begins_with_the_present) {
+    world w;
+    const std::string id = w.open_session("2025-06-18");
+    w.service->publish(change::tools);
+    w.settle();
+    client& c = w.connect();
+    c.send(http_request("GET", {{"Mcp-Session-Id", id}, {"Accept", "text/event-stream"}}, ""));
+    EXPECT_TRUE(c.replies().back().events.empty());
+    w.service->publish(change::prompts);
+    w.settle();
+    EXPECT_EQ(c.replies().back().events.size(), 1U);
+}
+
 TEST(legacy_stream, needs_a_session_and_the_right_accept) {
     world w;
     const std::string session = w.open_session("2025-06-18");
