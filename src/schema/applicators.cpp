@@ -164,6 +164,9 @@ bool compiler::objects() {
         found[place_of(order[i])].next = place_of(order[i + 1]);
     }
     made.start = order.empty() ? 0 : place_of(order.front());
+    for (property& one : found) {
+        one.head = head_of(one.name);
+    }
     add(op::properties, out_.objects.size());
     out_.objects.push_back(made);
     out_.properties.insert(out_.properties.end(), found.begin(), found.end());

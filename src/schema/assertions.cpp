@@ -1,4 +1,5 @@
 // The compiler's rules of keywords that hold values only.
+#include <optional>
 #include <utility>
 
 #include "schema/compiler.hpp"
@@ -74,7 +75,7 @@ bool compiler::bound_rule(std::string_view keyword, json::view value) {
                                                     : op::exclusive_maximum;
     const std::string_view text = value.number_text();
     add(code, out_.bounds.size());
-    out_.bounds.push_back(bound{decimal::parse(text), value.i64(), text});
+    out_.bounds.push_back(bound{decimal::parse(text), short_decimal::parse(text), text});
     return true;
 }
 
