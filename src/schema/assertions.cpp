@@ -178,15 +178,6 @@ bool compiler::format(std::string_view keyword, json::view value) {
     return true;
 }
 
-bool compiler::required(std::string_view keyword, json::view value) {
-    step names;
-    if (!name_list(keyword, value, names)) {
-        return false;
-    }
-    add(op::required, names.a, names.b);
-    return true;
-}
-
 bool compiler::dependent_required(std::string_view keyword, json::view value) {
     if (!value.is_object()) {
         return fail(keyword, "must be an object");

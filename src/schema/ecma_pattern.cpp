@@ -225,12 +225,11 @@ class reader {
         const std::string atom = re2.substr(atom_);
         re2.resize(atom_);
         const auto add = [&](const std::string& counts) {
-            if (re2.size() + atom.size() > re2_bytes_max) {
-                fail("repeats too much");
-                return false;
+            out_->too_long = out_->too_long || re2.size() + atom.size() > re2_bytes_max;
+            if (!out_->too_long) {
+                re2 += atom + counts;
             }
-            re2 += atom + counts;
-            return true;
+            return !out_->too_long;
         };
         const auto counts = [](std::uint32_t from, std::uint32_t to) {
             return "{" + std::to_string(from) + "," + std::to_string(to) + "}";
@@ -308,9 +307,7 @@ class reader {
         if (out_->plain) {
             out_->pieces.push_back(pattern_piece{set_, 1, 1});
         }
-        if (re2.size() > re2_bytes_max) {
-            fail("is too long");
-        }
+        out_->too_long = out_->too_long || re2.size() > re2_bytes_max;
     }
 
     void write_code(std::uint32_t code) {

@@ -26,6 +26,7 @@ inline constexpr std::uint32_t unlimited = UINT32_MAX;
 
 struct translation {
     std::string re2;
+    bool too_long = false;  // for RE2; the text is cut then
     // A pattern that is nothing but pieces one behind the other, for which RE2 is not needed.
     bool plain = true;
     bool from_start = false;  // begins with ^

@@ -44,7 +44,7 @@ enum class op : std::uint8_t {
     unique_items,
     pattern,             // patterns[a]
     format,              // formats[a]
-    required,            // names[a, +b)
+    required,            // what op::properties says of a member that is not there
     dependent_required,  // property names[c] needs names[a, +b)
     properties,          // objects[a]
     property_names,      // block a

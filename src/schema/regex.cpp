@@ -43,6 +43,10 @@ std::unique_ptr<regex> regex::compile(std::string_view pattern, std::string& fau
     if (out->engine_->plain) {
         return out;
     }
+    if (spelt.too_long) {
+        fault = "repeats too much";
+        return nullptr;
+    }
     re2::RE2::Options how;
     how.set_log_errors(false);
     how.set_max_mem(memory_bytes_max);

@@ -179,9 +179,8 @@ bool runner::step_holds(const step& one, json::view value, const frame* at) noex
 
 bool runner::container_holds(const step& one, json::view value, const frame* at) noexcept {
     switch (one.code) {
-        case op::required:
         case op::dependent_required:
-            return required(one, value, at);
+            return dependent_required(one, value, at);
         case op::property_names:
             return property_names(one, value, at);
         case op::contains:
@@ -285,12 +284,11 @@ bool runner::pattern_holds(std::uint32_t index, std::string_view text) noexcept 
 }
 
 json::view runner::member(json::view object, std::string_view name) noexcept {
-    return object.is_object() && budget_.spend(1 + object.size() / 8) ? object[name] : json::view();
+    return object.is_object() && budget_.spend(1 + object.size() / 2) ? object[name] : json::view();
 }
 
-bool runner::required(const step& one, json::view value, const frame* at) noexcept {
-    if (!value.is_object() ||
-        (one.code == op::dependent_required && !member(value, from_.names[one.c]).exists())) {
+bool runner::dependent_required(const step& one, json::view value, const frame* at) noexcept {
+    if (!member(value, from_.names[one.c]).exists()) {
         return true;
     }
     bool holds = true;

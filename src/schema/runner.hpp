@@ -70,7 +70,7 @@ class runner {
     bool bound_holds(const step& one, json::view value) noexcept;
     bool length_holds(const step& one, json::view value) noexcept;
     bool among(const step& one, json::view value) noexcept;
-    bool required(const step& one, json::view value, const frame* at) noexcept;
+    bool dependent_required(const step& one, json::view value, const frame* at) noexcept;
     bool properties(const step& one, json::view value, const frame* at) noexcept;
     bool member_holds(const step& one, const json::member& m, std::uint32_t index, bool declared,
                       const frame* at) noexcept;
