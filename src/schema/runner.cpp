@@ -382,7 +382,7 @@ bool runner::properties(const step& one, json::view value, const frame* at) noex
     std::uint32_t hint = rule.start;
     const std::size_t count = value.raw()->size;
     const json::node* key = value.raw() + 1;
-    bool holds = budget_.spend(count);
+    bool holds = budget_.spend(rule.count <= linear_names_max ? count : 2 * count);
     for (std::size_t i = 0; i < count && !budget_.exhausted(); ++i, key = json::next(key + 1)) {
         const json::member m{key->view_text(), json::view(key + 1)};
         const property* const known = find(rule, m.key, hint);

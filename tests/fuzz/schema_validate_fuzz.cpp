@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/arena.hpp"
 #include "base/chunk.hpp"
@@ -36,7 +37,8 @@ class writer {
         }
         std::string out = "{";
         for (unsigned left = 1 + next(3); left > 0; --left) {
-            out += (out.size() > 1 ? "," : "") + keyword(depth - 1);
+            out += out.size() > 1 ? "," : "";
+            out += keyword(depth - 1);
         }
         return out + "}";
     }
@@ -54,7 +56,7 @@ class writer {
             case 4:
                 return list('[', ']', [&] { return value(depth - 1); });
             default:
-                return list('{', '}', [&] { return name() + ":" + value(depth - 1); });
+                return object(depth - 1);
         }
     }
 
@@ -68,12 +70,25 @@ class writer {
         constexpr const char* all[] = {"0", "1", "2.0", "-1", "1.5", "1e2", "9007199254740993"};
         return all[next(7)];
     }
+    // No name twice: a path leads to the last of its name, but all are checked.
+    std::string object(int depth) {
+        std::string out = "{";
+        for (const char* one : {"\"a\":", "\"b\":", "\"ab\":", "\"c/~\":", "\"\":", "\"d\":"}) {
+            if (next(3) == 1) {
+                out += out.size() > 1 ? "," : "";
+                out += one;
+                out += value(depth);
+            }
+        }
+        return out + "}";
+    }
     std::string count() { return std::string(1, static_cast<char>('0' + next(4))); }
     template <class Make>
     std::string list(char open, char close, Make make, unsigned least = 0) {
         std::string out(1, open);
         for (unsigned left = least + next(4); left > 0; --left) {
-            out += (out.size() > 1 ? "," : "") + make();
+            out += out.size() > 1 ? "," : "";
+            out += make();
         }
         return out + close;
     }
@@ -105,41 +120,54 @@ class writer {
         constexpr const char* bounds[] = {"minimum", "maximum", "exclusiveMinimum",
                                           "exclusiveMaximum"};
         constexpr const char* targets[] = {"#", "#/$defs/a", "#n", "#/properties/a"};
+        const auto member = [](std::string name, const std::string& what) {
+            return "\"" + std::move(name) + "\":" + what;
+        };
+        // The order in which operands are made is the compiler's choice, so each has a statement.
         switch (next(16)) {
             case 0:
-                return std::string("\"type\":") + types[next(5)];
+                return member("type", types[next(5)]);
             case 1:
             case 2:
-            case 3:
-                return std::string("\"") + in_value[next(10)] + "\":" + schema(depth);
+            case 3: {
+                const char* const name = in_value[next(10)];
+                return member(name, schema(depth));
+            }
             case 4:
-            case 5:
-                return std::string("\"") + in_list[next(4)] +
-                       "\":" + list('[', ']', [&] { return schema(depth); }, 1);
-            case 6:
-                return std::string("\"") + counted[next(8)] + "\":" + count();
-            case 7:
-                return std::string("\"") + bounds[next(4)] + "\":" + number();
+            case 5: {
+                const char* const name = in_list[next(4)];
+                return member(name, list('[', ']', [&] { return schema(depth); }, 1));
+            }
+            case 6: {
+                const char* const name = counted[next(8)];
+                return member(name, count());
+            }
+            case 7: {
+                const char* const name = bounds[next(4)];
+                return member(name, number());
+            }
             case 8:
-                return "\"properties\":" + named_schemas(depth);
-            case 9:
-                return std::string("\"patternProperties\":{") + patterns[next(5)] + ":" +
-                       schema(depth) + "}";
+                return member("properties", named_schemas(depth));
+            case 9: {
+                const std::string pattern = patterns[next(5)];
+                return member("patternProperties", "{" + pattern + ":" + schema(depth) + "}");
+            }
             case 10:
-                return next(2) == 0 ? "\"uniqueItems\":true" : "\"const\":" + value(2);
+                return next(2) == 0 ? member("uniqueItems", "true") : member("const", value(2));
             case 11:
-                return "\"enum\":" + list('[', ']', [&] { return value(2); });
+                return member("enum", list('[', ']', [&] { return value(2); }));
             case 12:
-                return "\"required\":" + list('[', ']', [&] { return name(); });
+                return member("required", list('[', ']', [&] { return name(); }));
             case 13:
-                return next(2) == 0 ? "\"dependentSchemas\":" + named_schemas(depth)
-                                    : "\"dependentRequired\":{\"a\":[\"b\"]}";
+                return next(2) == 0 ? member("dependentSchemas", named_schemas(depth))
+                                    : member("dependentRequired", "{\"a\":[\"b\"]}");
             case 14:
-                return next(2) == 0 ? std::string("\"pattern\":") + patterns[next(5)]
-                                    : std::string("\"$dynamicAnchor\":\"n\"");
-            default:
-                return std::string(next(2) == 0 ? "\"$ref\":\"" : "\"$dynamicRef\":\"") +
-                       targets[next(4)] + "\"";
+                return next(2) == 0 ? member("pattern", patterns[next(5)])
+                                    : member("$dynamicAnchor", "\"n\"");
+            default: {
+                const char* const name = next(2) == 0 ? "$ref" : "$dynamicRef";
+                return member(name, "\"" + std::string(targets[next(4)]) + "\"");
+            }
         }
     }
 
