@@ -145,6 +145,10 @@ bool compiler::pattern_of(json::view at, std::string_view text, std::uint32_t& i
     if (made.expression == nullptr) {
         return fail_at(at, "the pattern " + std::string(text) + ' ' + detail);
     }
+    patterns_weight_ += made.expression->weight();
+    if (patterns_weight_ > patterns_weight_max) {
+        return fail_at(at, "the patterns are too large together");
+    }
     index = static_cast<std::uint32_t>(out_.patterns.size());
     patterns_.emplace(text, index);
     out_.patterns.push_back(std::move(made));

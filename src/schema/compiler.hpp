@@ -105,6 +105,7 @@ class compiler {
     std::vector<place> queue_;  // block i is made from queue_[i]
     std::unordered_map<const json::node*, std::uint32_t> known_;
     std::map<std::string_view, std::uint32_t> patterns_;
+    std::size_t patterns_weight_ = 0;
     std::vector<dynamic_use> dynamic_uses_;
     std::map<std::uint32_t, std::set<std::string>> dynamic_done_;  // by resource
     std::set<std::uint32_t> entered_;                              // resources with a block

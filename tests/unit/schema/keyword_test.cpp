@@ -144,7 +144,8 @@ TEST(keyword, of_draft_07) {
              "2", " type: has the wrong type; expected null"},
             // Keywords that came later are none here.
             {R"({"prefixItems":[false],"dependentRequired":{"a":["b"]},
-                 "unevaluatedProperties":false,"contains":{"const":1},"minContains":9,"$dynamicRef":"#x"})",
+                 "unevaluatedProperties":false,"contains":{"const":1},"minContains":9,
+                 "$dynamicRef":"#x"})",
              R"({"a":1})", "[0]",
              " contains: has too few or too many elements of the kind asked for; at least: 1"},
         },
