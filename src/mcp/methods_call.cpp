@@ -63,40 +63,70 @@ task<> complete(engine& e, request& r, const completion_handler* handler, std::s
     e.finish(r);
 }
 
-// Arguments that do not fit the schema: towards newer clients something the model can read and
-// mend, towards older ones a protocol error (STANDARD row 80).
-void refuse_arguments(engine& e, request& r, const schema_check::failure& why) {
+// "Invalid arguments: /city: is required; /days: is above the maximum 14".
+std::string_view in_words(request& r, const schema_check::report& why) {
+    base::byte_buffer text(r.memory.pool());
+    for (std::size_t i = 0; i < why.count; ++i) {
+        const schema_check::failure& one = why.errors[i];
+        text.append(i == 0 ? "Invalid arguments: " : "; ");
+        text.append(one.path.empty() ? std::string_view("/") : one.path);
+        text.append(": ");
+        text.append(one.message);
+    }
+    return r.memory.dup(text.view());
+}
+
+void write_reason(json::writer& w, const schema_check::failure& one) {
+    w.key_raw(R"("field":)");
+    w.string_lossy(one.path);
+    w.key_raw(R"("reason":)");
+    w.string_lossy(one.reason);
+}
+
+// {"field":…,"reason":…} of the first fault, and all of them with what was expected.
+std::string_view as_data(request& r, const schema_check::report& why) {
     base::byte_buffer data(r.memory.pool());
     json::writer w(data);
+    w.begin_object();
+    write_reason(w, why.errors[0]);
+    w.key_raw(R"("errors":)");
+    w.begin_array();
+    for (std::size_t i = 0; i < why.count; ++i) {
+        w.begin_object();
+        write_reason(w, why.errors[i]);
+        w.key_raw(R"("message":)");
+        w.string_lossy(why.errors[i].message);
+        w.end_object();
+    }
+    w.end_array();
+    w.end_object();
+    return r.memory.dup(data.view());
+}
+
+// Arguments that do not fit the schema: towards newer clients something the model can read and
+// mend, towards older ones a protocol error (STANDARD row 80).
+void refuse_arguments(engine& e, request& r, const schema_check::report& why) {
+    r.outcome = "bad_arguments";
     if (bad_arguments_are_results(r.rev)) {
-        tool_result out =
-            r.ctx.error("Invalid arguments: ", why.path.empty() ? std::string_view("/") : why.path,
-                        ": ", why.message);
-        r.outcome = "bad_arguments";
+        tool_result out = r.ctx.error(in_words(r, why));
         e.reply(r, tool_reply(r, *request::state_of(out)));
         return e.finish(r);
     }
-    w.begin_object();
-    w.key_raw(R"("field":)");
-    w.string_lossy(why.path);
-    w.key_raw(R"("reason":)");
-    w.string_lossy(why.reason);
-    w.end_object();
-    r.outcome = "bad_arguments";
-    e.refuse(r, bad_params("Invalid arguments", r.memory.dup(data.view())));
+    e.refuse(r, bad_params("Invalid arguments", as_data(r, why)));
 }
 
 // The handler's own decoder said no. The schema says better why, unless it asks for less: then a
 // number does not fit into the handler's type.
 void refuse_undecoded(engine& e, request& r, std::string_view field) {
-    schema_check::failure why;
+    schema_check::report why;
     if (r.tool->input->validate(r.arguments, r.memory, why)) {
         char* const path = static_cast<char*>(r.memory.allocate(field.size() + 1, 1));
         *path = '/';
         field.copy(path + 1, field.size());
-        why.path = {path, field.size() + 1};
-        why.reason = "range";
-        why.message = "is out of range";
+        why.count = 1;
+        why.errors[0].path = {path, field.size() + 1};
+        why.errors[0].reason = "range";
+        why.errors[0].message = "is out of range";
     }
     refuse_arguments(e, r, why);
 }
@@ -210,7 +240,10 @@ void engine::method_tools_call(request& r) {
     schema_check::failure misfit;
     if (!r.tool->definition->arguments_proven &&
         !r.tool->input->validate(r.arguments, r.memory, misfit)) {
-        return refuse_arguments(*this, r, misfit);
+        // That they do not fit is known; now all the reasons are wanted.
+        schema_check::report all;
+        r.tool->input->validate(r.arguments, r.memory, all);
+        return refuse_arguments(*this, r, all);
     }
     if (r.modern() && !ask_chain::read(r, why)) {
         return refuse(r, why);

@@ -7,7 +7,7 @@ namespace pillion::schema_check {
 
 namespace {
 
-// Names that "required" can have beside "properties": one bit each.
+// Names of "required" that one look at a value can find: one bit each.
 constexpr std::size_t needed_max = 64;
 
 }  // namespace
@@ -72,25 +72,12 @@ bool compiler::collect_properties(std::vector<property>& found) {
     return true;
 }
 
-// Merges the names of "required" into `found`, which is sorted by name. More than there are bits
-// get a step of their own.
-bool compiler::collect_required(std::vector<property>& found, object_rule& made) {
-    const json::view names = here_.schema["required"];
-    if (!names.exists() || !knows(vocabulary_validation)) {
-        return true;
-    }
-    step all;
-    if (!name_list("required", names, all)) {
-        return false;
-    }
-    if (all.b > needed_max) {
-        add(op::required, all.a, all.b);
-        return true;
-    }
+// Adds required names to `found`, which is and stays sorted by name.
+void compiler::need(std::span<const std::string_view> names, std::vector<property>& found,
+                    object_rule& made) {
     const auto by_name = [](const property& p, std::string_view name) { return p.name < name; };
     std::uint8_t bits = 0;
-    for (std::uint32_t i = all.a; i < all.a + all.b; ++i) {
-        const std::string_view name = out_.names[i];
+    for (const std::string_view name : names) {
         auto at = std::lower_bound(found.begin(), found.end(), name, by_name);
         if (at == found.end() || at->name != name) {
             property one;
@@ -101,6 +88,33 @@ bool compiler::collect_required(std::vector<property>& found, object_rule& made)
             at->needed = ++bits;
             made.needed |= std::uint64_t{1} << (bits - 1);
         }
+    }
+}
+
+void compiler::add_object_rule(object_rule made, std::vector<property>& found) {
+    made.first = static_cast<std::uint32_t>(out_.properties.size());
+    made.count = static_cast<std::uint32_t>(found.size());
+    for (property& one : found) {
+        one.head = head_of(one.name);
+    }
+    add(op::properties, out_.objects.size());
+    out_.objects.push_back(made);
+    out_.properties.insert(out_.properties.end(), found.begin(), found.end());
+}
+
+bool compiler::collect_required(std::vector<std::string_view>& found) {
+    const json::view names = here_.schema["required"];
+    if (!names.exists() || !knows(vocabulary_validation)) {
+        return true;
+    }
+    if (!names.is_array()) {
+        return fail("required", "must be an array of strings");
+    }
+    for (const json::view name : names.elements()) {
+        if (!name.is_string()) {
+            return fail("required", "must be an array of strings");
+        }
+        found.push_back(name.str());
     }
     return true;
 }
@@ -145,15 +159,16 @@ bool compiler::objects() {
         return fail("properties", "declares a name twice");
     }
     const json::view rest = here_.schema["additionalProperties"];
-    if (!collect_required(found, made) || !collect_patterns(made) ||
+    std::vector<std::string_view> names;
+    if (!collect_required(names) || !collect_patterns(made) ||
         (rest.exists() && knows(vocabulary_applicator) && !child(rest, made.rest))) {
         return false;
     }
+    const std::span<const std::string_view> needed(names);
+    need(needed.first(std::min(needed.size(), needed_max)), found, made);
     if (found.empty() && made.pattern_count == 0 && made.rest == no_block) {
         return true;
     }
-    made.first = static_cast<std::uint32_t>(out_.properties.size());
-    made.count = static_cast<std::uint32_t>(found.size());
     const auto place_of = [&](std::string_view name) {
         property key;
         key.name = name;
@@ -164,9 +179,14 @@ bool compiler::objects() {
         found[place_of(order[i])].next = place_of(order[i + 1]);
     }
     made.start = order.empty() ? 0 : place_of(order.front());
-    add(op::properties, out_.objects.size());
-    out_.objects.push_back(made);
-    out_.properties.insert(out_.properties.end(), found.begin(), found.end());
+    add_object_rule(made, found);
+    // More names than there are bits get rules of their own.
+    for (std::size_t i = needed_max; i < needed.size(); i += needed_max) {
+        std::vector<property> more;
+        object_rule further;
+        need(needed.subspan(i, std::min(needed.size() - i, needed_max)), more, further);
+        add_object_rule(further, more);
+    }
     return true;
 }
 

@@ -1,4 +1,5 @@
 // The compiler's rules of keywords that hold values only.
+#include <optional>
 #include <utility>
 
 #include "schema/compiler.hpp"
@@ -74,7 +75,7 @@ bool compiler::bound_rule(std::string_view keyword, json::view value) {
                                                     : op::exclusive_maximum;
     const std::string_view text = value.number_text();
     add(code, out_.bounds.size());
-    out_.bounds.push_back(bound{decimal::parse(text), value.i64(), text});
+    out_.bounds.push_back(bound{decimal::parse(text), short_decimal::parse(text), text});
     return true;
 }
 
@@ -144,6 +145,10 @@ bool compiler::pattern_of(json::view at, std::string_view text, std::uint32_t& i
     if (made.expression == nullptr) {
         return fail_at(at, "the pattern " + std::string(text) + ' ' + detail);
     }
+    patterns_weight_ += made.expression->weight();
+    if (patterns_weight_ > patterns_weight_max) {
+        return fail_at(at, "the patterns are too large together");
+    }
     index = static_cast<std::uint32_t>(out_.patterns.size());
     patterns_.emplace(text, index);
     out_.patterns.push_back(std::move(made));
@@ -174,15 +179,6 @@ bool compiler::format(std::string_view keyword, json::view value) {
         add(op::format, out_.formats.size());
         out_.formats.push_back(named_format{check, value.str()});
     }
-    return true;
-}
-
-bool compiler::required(std::string_view keyword, json::view value) {
-    step names;
-    if (!name_list(keyword, value, names)) {
-        return false;
-    }
-    add(op::required, names.a, names.b);
     return true;
 }
 

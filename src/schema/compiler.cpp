@@ -211,6 +211,9 @@ bool compiler::compile_block(std::size_t index) {
         made.unevaluated =
             made.unevaluated || code == op::unevaluated_properties || code == op::unevaluated_items;
     }
+    if (made.count > 0 && out_.steps[made.first].code == op::type) {
+        made.types = out_.steps[made.first].a;
+    }
     out_.blocks.push_back(made);
     return true;
 }

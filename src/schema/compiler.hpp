@@ -7,6 +7,7 @@
 
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -64,7 +65,6 @@ class compiler {
     bool unique_items(std::string_view keyword, json::view value);
     bool pattern_rule(std::string_view keyword, json::view value);
     bool format(std::string_view keyword, json::view value);
-    bool required(std::string_view keyword, json::view value);
     bool dependent_required(std::string_view keyword, json::view value);
     bool dependent_schemas(std::string_view keyword, json::view value);
     bool dependencies(std::string_view keyword, json::view value);
@@ -81,7 +81,10 @@ class compiler {
 
     bool objects();
     bool collect_properties(std::vector<property>& found);
-    bool collect_required(std::vector<property>& found, object_rule& made);
+    bool collect_required(std::vector<std::string_view>& found);
+    void need(std::span<const std::string_view> names, std::vector<property>& found,
+              object_rule& made);
+    void add_object_rule(object_rule made, std::vector<property>& found);
     bool collect_patterns(object_rule& made);
     bool items();
     bool pattern_of(json::view at, std::string_view text, std::uint32_t& index);
@@ -102,6 +105,7 @@ class compiler {
     std::vector<place> queue_;  // block i is made from queue_[i]
     std::unordered_map<const json::node*, std::uint32_t> known_;
     std::map<std::string_view, std::uint32_t> patterns_;
+    std::size_t patterns_weight_ = 0;
     std::vector<dynamic_use> dynamic_uses_;
     std::map<std::uint32_t, std::set<std::string>> dynamic_done_;  // by resource
     std::set<std::uint32_t> entered_;                              // resources with a block

@@ -1,6 +1,7 @@
 #include "schema/decimal.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "base/ascii.hpp"
 
@@ -99,6 +100,23 @@ int compare(const decimal& a, const decimal& b) noexcept {
         return a.exponent < b.exponent ? -sign_a : sign_a;
     }
     return sign_a * compare_digits(a.digits, b.digits);
+}
+
+int compare_scaled(short_decimal a, short_decimal b) noexcept {
+    __extension__ using signed_wide = __int128;
+    constexpr auto powers = [] {
+        std::array<std::int64_t, 19> all{1};
+        for (std::size_t i = 1; i < all.size(); ++i) {
+            all[i] = all[i - 1] * 10;
+        }
+        return all;
+    }();
+    const auto power = [&](std::int32_t scale) {
+        return powers[static_cast<std::size_t>(std::max(scale, 0))];
+    };
+    const signed_wide x = static_cast<signed_wide>(a.mantissa) * power(b.scale - a.scale);
+    const signed_wide y = static_cast<signed_wide>(b.mantissa) * power(a.scale - b.scale);
+    return x < y ? -1 : (x > y ? 1 : 0);
 }
 
 std::optional<divisor> divisor::make(const decimal& number) noexcept {

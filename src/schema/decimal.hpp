@@ -30,6 +30,52 @@ struct decimal {
 // Less than, equal to or greater than 0, as a is to b.
 int compare(const decimal& a, const decimal& b) noexcept;
 
+// A number as most are: at most 18 digits and no exponent, so that it fits a word. The value is
+// mantissa / 10^scale.
+struct short_decimal {
+    std::int64_t mantissa = 0;
+    std::int32_t scale = -1;
+
+    // Not valid() when `number` is none of these. REQUIRES: `number` matches the grammar of JSON.
+    static short_decimal parse(std::string_view number) noexcept {
+        constexpr std::size_t text_max = 19;  // 18 digits and a point
+        short_decimal out;
+        const bool negative = number.starts_with('-');
+        number.remove_prefix(negative ? 1 : 0);
+        std::int64_t value = 0;
+        std::int32_t digits = 0;
+        std::int32_t point = -1;
+        if (number.size() > text_max) {
+            return out;
+        }
+        for (const char c : number) {
+            if (c >= '0' && c <= '9') {
+                value = value * 10 + (c - '0');
+                ++digits;
+            } else if (c == '.') {
+                point = digits;
+            } else {
+                return out;
+            }
+        }
+        if (digits <= 18) {
+            out.mantissa = negative ? -value : value;
+            out.scale = point < 0 ? 0 : digits - point;
+        }
+        return out;
+    }
+    bool valid() const noexcept { return scale >= 0; }
+};
+
+// As above. REQUIRES: both are valid.
+int compare_scaled(short_decimal a, short_decimal b) noexcept;
+inline int compare(short_decimal a, short_decimal b) noexcept {
+    if (a.scale != b.scale && a.mantissa != 0 && b.mantissa != 0) {
+        return compare_scaled(a, b);
+    }
+    return a.mantissa < b.mantissa ? -1 : (a.mantissa > b.mantissa ? 1 : 0);
+}
+
 // A positive number to divide by: mantissa × 10^exponent.
 struct divisor {
     std::uint64_t mantissa = 1;

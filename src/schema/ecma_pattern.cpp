@@ -144,7 +144,8 @@ class reader {
         }
         // A look-behind cannot be repeated, and a repeated look-ahead means nothing.
         assertions_[depth_] = assertion;
-        starts_[depth_++] = out_ == nullptr ? 0 : out_->re2.size();
+        starts_[depth_] = out_ == nullptr ? 0 : out_->re2.size();
+        weights_[depth_++] = out_ == nullptr ? 0 : out_->weight;
         structure("(?:");
     }
 
@@ -157,6 +158,7 @@ class reader {
         structure(")");
         --depth_;
         atom_ = starts_[depth_];
+        atom_weight_ = out_ == nullptr ? 0 : out_->weight - weights_[depth_];
         repeatable_ = !assertions_[depth_];
     }
 
@@ -224,13 +226,14 @@ class reader {
         }
         const std::string atom = re2.substr(atom_);
         re2.resize(atom_);
+        const std::uint32_t times = most == unlimited ? least : most;
+        weigh(atom_weight_ * (std::max<std::size_t>(times, 1) - 1));
         const auto add = [&](const std::string& counts) {
-            if (re2.size() + atom.size() > re2_bytes_max) {
-                fail("repeats too much");
-                return false;
+            weigh(0);
+            if (!out_->too_large) {
+                re2 += atom + counts;
             }
-            re2 += atom + counts;
-            return true;
+            return !out_->too_large;
         };
         const auto counts = [](std::uint32_t from, std::uint32_t to) {
             return "{" + std::to_string(from) + "," + std::to_string(to) + "}";
@@ -308,9 +311,15 @@ class reader {
         if (out_->plain) {
             out_->pieces.push_back(pattern_piece{set_, 1, 1});
         }
-        if (re2.size() > re2_bytes_max) {
-            fail("is too long");
-        }
+        atom_weight_ = 1 + set_.size();
+        weigh(atom_weight_);
+    }
+
+    void weigh(std::size_t more) {
+        constexpr std::size_t enough = 1'000'000'000;  // whose product with a count still fits
+        out_->weight = std::min(out_->weight + more, enough);
+        out_->too_large = out_->too_large || out_->weight > pattern_weight_max ||
+                          out_->re2.size() > re2_bytes_max;
     }
 
     void write_code(std::uint32_t code) {
@@ -565,8 +574,10 @@ class reader {
     bool repeatable_ = false;  // an atom stands right before
     bool not_plain_ = false;
     std::size_t atom_ = 0;  // where it begins in the text for RE2
+    std::size_t atom_weight_ = 0;
     int depth_ = 0;
     std::size_t starts_[groups_max] = {};
+    std::size_t weights_[groups_max] = {};
     bool assertions_[groups_max] = {};
     std::vector<code_range> set_;
     std::string properties_;

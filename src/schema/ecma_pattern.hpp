@@ -24,8 +24,15 @@ struct pattern_piece {
 };
 inline constexpr std::uint32_t unlimited = UINT32_MAX;
 
+// Patterns that weigh more are not given to RE2, which would unfold them before it looks at its
+// limit of memory.
+inline constexpr std::size_t pattern_weight_max = 20'000;
+
 struct translation {
     std::string re2;
+    // Characters and sets, those repeated counted as often: what RE2 would have to build.
+    std::size_t weight = 0;
+    bool too_large = false;  // for RE2; the text is cut then
     // A pattern that is nothing but pieces one behind the other, for which RE2 is not needed.
     bool plain = true;
     bool from_start = false;  // begins with ^

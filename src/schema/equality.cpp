@@ -115,6 +115,10 @@ bool equal_arrays(json::view a, json::view b, scratch& memory, step_budget& budg
 
 void* scratch::take(std::size_t bytes) noexcept {
     const std::size_t kind = size_class(bytes);
+    if (!used_) {
+        used_ = true;
+        free_.fill(nullptr);
+    }
     free_block* const found = free_[kind];
     if (found != nullptr) {
         free_[kind] = found->next;

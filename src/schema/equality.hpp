@@ -18,14 +18,15 @@ namespace pillion::schema_check {
 class step_budget {
  public:
     explicit step_budget(std::size_t steps) noexcept : left_(steps) {}
-    // False when there are not so many; from then on always.
+    // False when there are not so many; nothing is left then.
     bool spend(std::size_t steps) noexcept {
-        if (steps > left_) {
+        if (steps > left_) [[unlikely]] {
             left_ = 0;
             exhausted_ = true;
+            return false;
         }
-        left_ -= exhausted_ ? 0 : steps;
-        return !exhausted_;
+        left_ -= steps;
+        return true;
     }
     bool exhausted() const noexcept { return exhausted_; }
 
@@ -38,6 +39,7 @@ class step_budget {
 // time.
 class scratch {
  public:
+    // Most validations need none, so nothing is prepared.
     explicit scratch(base::arena& memory) noexcept : memory_(memory) {}
     void* take(std::size_t bytes) noexcept;
     // REQUIRES: take(bytes) gave `block`.
@@ -48,7 +50,8 @@ class scratch {
         free_block* next;
     };
     base::arena& memory_;
-    std::array<free_block*, 40> free_{};  // by the logarithm of their size
+    bool used_ = false;
+    std::array<free_block*, 40> free_;  // by the logarithm of their size; nothing before the first
 };
 
 // Whether the values are equal (numbers by value, objects without regard to order, the last of

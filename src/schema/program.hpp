@@ -7,10 +7,12 @@
 // and values point into them. Thread-safety: immutable once compiled.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
-#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -42,7 +44,7 @@ enum class op : std::uint8_t {
     unique_items,
     pattern,             // patterns[a]
     format,              // formats[a]
-    required,            // names[a, +b)
+    required,            // what op::properties says of a member that is not there
     dependent_required,  // property names[c] needs names[a, +b)
     properties,          // objects[a]
     property_names,      // block a
@@ -75,13 +77,25 @@ struct block {
     std::uint32_t first = 0;
     std::uint32_t count = 0;
     std::uint32_t resource = 0;
+    std::uint32_t types = 0;   // what its first step allows, if that is `type`; else 0
     bool never = false;        // the schema false
     bool unevaluated = false;  // has a step that needs to know what others looked at
 };
 
+// The first eight bytes of a name, zeros behind it. REQUIRES: limits::padding bytes behind it are
+// readable, as they are in everything the parser made.
+inline std::uint64_t head_of(std::string_view name) noexcept {
+    std::uint64_t bytes = 0;
+    std::memcpy(&bytes, name.data(), sizeof bytes);
+    const std::size_t left = std::min<std::size_t>(name.size(), sizeof bytes);
+    return left == 0 ? 0 : bytes & (~std::uint64_t{0} >> (64 - 8 * left));
+}
+static_assert(std::endian::native == std::endian::little);
+
 // A name that "properties" or "required" has.
 struct property {
     std::string_view name;
+    std::uint64_t head = 0;  // of the name, see head_of()
     std::uint32_t block = no_block;
     std::uint32_t next = 0;   // the one behind it in the schema; values come in that order, too
     bool declared = false;    // by "properties"
@@ -118,7 +132,7 @@ struct dynamic_jump {
 
 struct bound {
     decimal exact{};
-    std::optional<std::int64_t> whole{};  // the same when it is a plain integer
+    short_decimal brief{};  // the same when it fits
     std::string_view text{};
 };
 

@@ -40,8 +40,13 @@ std::unique_ptr<regex> regex::compile(std::string_view pattern, std::string& fau
     auto made = std::make_unique<engine>();
     made->plain = plain_pattern::make(spelt);
     std::unique_ptr<regex> out(new regex(std::move(made)));
+    out->weight_ = out->engine_->plain ? 0 : spelt.weight;
     if (out->engine_->plain) {
         return out;
+    }
+    if (spelt.too_large) {
+        fault = "repeats too much";
+        return nullptr;
     }
     re2::RE2::Options how;
     how.set_log_errors(false);

@@ -32,6 +32,8 @@ class regex {
     bool matches(std::string_view text) const noexcept;
     // What matching a text of that size costs at most, in steps of the validator.
     std::size_t cost(std::size_t bytes) const noexcept;
+    // How large RE2's program is, about; 0 where it is not needed.
+    std::size_t weight() const noexcept { return weight_; }
 
  private:
     struct engine;
@@ -39,6 +41,7 @@ class regex {
 
     std::unique_ptr<engine> engine_;
     std::size_t program_size_ = 0;
+    std::size_t weight_ = 0;
 };
 
 }  // namespace pillion::schema_check

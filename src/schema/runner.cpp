@@ -17,28 +17,15 @@ constexpr std::uint32_t linear_names_max = 8;
 // Bytes of text that a step pays for.
 constexpr std::size_t text_bytes_per_step = 64;
 
-std::uint32_t kind_bit(json::view value) noexcept {
-    switch (value.type()) {
-        case json::kind::null:
-            return bit_null;
-        case json::kind::boolean:
-            return bit_boolean;
-        case json::kind::object:
-            return bit_object;
-        case json::kind::array:
-            return bit_array;
-        case json::kind::number:
-            return bit_number;
-        case json::kind::string:
-            return bit_string;
-        case json::kind::missing:
-            break;
-    }
-    return 0;
-}
+// By json::kind.
+constexpr std::uint32_t kind_bits[] = {0,          bit_null,  bit_boolean, bit_number,
+                                       bit_string, bit_array, bit_object};
+static_assert(kind_bits[static_cast<std::size_t>(json::kind::object)] == bit_object);
 
-bool is_whole(json::view number) noexcept {
-    return number.is_integer() || decimal::parse(number.number_text()).integral();
+bool has_type(std::uint32_t types, const json::node& value) noexcept {
+    const std::uint32_t bit = kind_bits[static_cast<std::size_t>(value.type)];
+    return (types & bit) != 0 || (bit == bit_number && (types & bit_integer) != 0 &&
+                                  (value.flag || decimal::parse(value.view_text()).integral()));
 }
 
 // Characters of valid UTF-8.
@@ -63,7 +50,8 @@ runner::runner(const program& from, base::arena& memory, std::span<failure> erro
 }
 
 bool runner::run(json::view instance) noexcept {
-    const bool holds = block_holds(0, instance, nullptr);
+    static constexpr json::node nothing{json::kind::missing, false, 0, {nullptr}};
+    const bool holds = block_holds(0, instance.exists() ? instance : json::view(&nothing), nullptr);
     if (too_deep_) {
         reporter_.limit("is nested too deeply to be checked");
         return false;
@@ -82,49 +70,10 @@ bool runner::fail(const step& one, const frame* at) noexcept {
     return false;
 }
 
-bool runner::block_holds(std::uint32_t index, json::view value, const frame* at) noexcept {
-    const block& here = from_.blocks[index];
-    if (here.count == 0) {
-        return true;
-    }
-    if (depth_ == depth_max) {
-        too_deep_ = true;
-        return false;
-    }
-    ++depth_;
-    const bool enters =
-        scopes_ != nullptr && (scope_count_ == 0 || scopes_[scope_count_ - 1] != here.resource);
-    if (enters) {
-        scopes_[scope_count_++] = here.resource;
-    }
-    bool holds = false;
-    if (here.unevaluated && value.size() > 0) {
-        // What this schema and those it applies look at, seen from nowhere else (core §11).
-        marks* const outer = marks_;
-        marks own;
-        open(own, value);
-        marks_ = &own;
-        holds = steps_hold(here, value, at);
-        marks_ = outer;
-        if (holds && outer != nullptr) {
-            outer->merge(own);
-        }
-        close(own);
-    } else {
-        holds = steps_hold(here, value, at);
-    }
-    scope_count_ -= enters ? 1 : 0;
-    --depth_;
-    return holds;
-}
-
-bool runner::steps_hold(const block& here, json::view value, const frame* at) noexcept {
+[[gnu::always_inline]] inline bool runner::steps_hold(std::span<const step> steps, json::view value,
+                                                      const frame* at) noexcept {
     bool holds = true;
-    for (std::uint32_t i = here.first; i < here.first + here.count; ++i) {
-        const step& one = from_.steps[i];
-        if (!budget_.spend(1)) {
-            return false;
-        }
+    for (const step& one : steps) {
         // What is left over means nothing behind a failure.
         if (!holds && one.code >= op::unevaluated_properties) {
             break;
@@ -139,19 +88,72 @@ bool runner::steps_hold(const block& here, json::view value, const frame* at) no
     return holds;
 }
 
+bool runner::block_holds(std::uint32_t index, json::view value, const frame* at) noexcept {
+    const block& here = from_.blocks[index];
+    const step* first = from_.steps.data() + here.first;
+    const step* const last = first + here.count;
+    if (here.types != 0) {
+        // A value of another kind is not looked at any further: that is enough to be told.
+        if (!has_type(here.types, *value.raw())) {
+            return fail(*first, at);
+        }
+        ++first;
+    }
+    if (first == last) {
+        return true;
+    }
+    if (depth_ == depth_max || !budget_.spend(1 + here.count)) {
+        too_deep_ = too_deep_ || depth_ == depth_max;
+        return false;
+    }
+    ++depth_;
+    const bool enters =
+        scopes_ != nullptr && (scope_count_ == 0 || scopes_[scope_count_ - 1] != here.resource);
+    if (enters) {
+        scopes_[scope_count_++] = here.resource;
+    }
+    const bool holds = here.unevaluated ? tracked_steps_hold({first, last}, value, at)
+                                        : steps_hold({first, last}, value, at);
+    scope_count_ -= enters ? 1 : 0;
+    --depth_;
+    return holds;
+}
+
+// With marks of what this schema and those it applies look at, seen from nowhere else (core §11).
+bool runner::tracked_steps_hold(std::span<const step> steps, json::view value,
+                                const frame* at) noexcept {
+    if (value.size() == 0) {
+        return steps_hold(steps, value, at);
+    }
+    marks* const outer = marks_;
+    marks own;
+    open(own, value);
+    marks_ = &own;
+    const bool holds = steps_hold(steps, value, at);
+    marks_ = outer;
+    if (holds && outer != nullptr) {
+        outer->merge(own);
+    }
+    close(own);
+    return holds;
+}
+
 bool runner::step_holds(const step& one, json::view value, const frame* at) noexcept {
     switch (one.code) {
-        case op::required:
-        case op::dependent_required:
-            return required(one, value, at);
+        case op::minimum:
+        case op::maximum:
+        case op::exclusive_minimum:
+        case op::exclusive_maximum:
+            return value.raw()->type != json::kind::number || bound_holds(one, value) ||
+                   fail(one, at);
+        case op::min_length:
+        case op::max_length:
+            return value.raw()->type != json::kind::string || length_holds(one, value) ||
+                   fail(one, at);
         case op::properties:
-            return properties(one, value, at);
-        case op::property_names:
-            return property_names(one, value, at);
+            return value.raw()->type != json::kind::object || properties(one, value, at);
         case op::items:
-            return items(one, value, at);
-        case op::contains:
-            return contains(one, value, at);
+            return value.raw()->type != json::kind::array || items(one, value, at);
         case op::all_of:
             return all_of(one, value, at);
         case op::any_of:
@@ -167,66 +169,88 @@ bool runner::step_holds(const step& one, json::view value, const frame* at) noex
             const hidden_marks hidden(marks_);
             return !probe(one.a, value, at) || fail(one, at);
         }
-        case op::dependent_schema:
-            return !member(value, from_.names[one.b]).exists() || block_holds(one.a, value, at);
         case op::unevaluated_properties:
         case op::unevaluated_items:
             return unevaluated(one, value, at);
+        default:
+            return container_holds(one, value, at);
+    }
+}
+
+bool runner::container_holds(const step& one, json::view value, const frame* at) noexcept {
+    switch (one.code) {
+        case op::dependent_required:
+            return dependent_required(one, value, at);
+        case op::property_names:
+            return property_names(one, value, at);
+        case op::contains:
+            return contains(one, value, at);
+        case op::dependent_schema:
+            return !member(value, from_.names[one.b]).exists() || block_holds(one.a, value, at);
         default:
             return value_holds(one, value) || fail(one, at);
     }
 }
 
 bool runner::value_holds(const step& one, json::view value) noexcept {
+    const json::node& node = *value.raw();
     switch (one.code) {
-        case op::type: {
-            const std::uint32_t bit = kind_bit(value);
-            return (one.a & bit) != 0 ||
-                   (bit == bit_number && (one.a & bit_integer) != 0 && is_whole(value));
-        }
         case op::enumeration:
         case op::constant:
             return among(one, value);
-        case op::minimum:
-        case op::maximum:
-        case op::exclusive_minimum:
-        case op::exclusive_maximum:
-            return !value.is_number() || bound_holds(one, value);
         case op::multiple_of:
-            return !value.is_number() ||
-                   is_multiple(decimal::parse(value.number_text()), from_.divisors[one.a].by);
+            return node.type != json::kind::number ||
+                   is_multiple(decimal::parse(node.view_text()), from_.divisors[one.a].by);
         case op::unique_items:
-            return !value.is_array() || unique(value);
+            return node.type != json::kind::array || unique(value);
         case op::pattern:
-            return !value.is_string() || pattern_holds(one.a, value.str());
+            return node.type != json::kind::string || pattern_holds(one.a, node.view_text());
         case op::format:
-            return !value.is_string() || !budget_.spend(value.str().size() / 16) ||
-                   from_.formats[one.a].check(value.str());
-        case op::never:
-            return false;
+            return node.type != json::kind::string || !budget_.spend(node.size / 16) ||
+                   from_.formats[one.a].check(node.view_text());
+        case op::min_items:
+            return node.type != json::kind::array || node.size >= from_.counts[one.a];
+        case op::max_items:
+            return node.type != json::kind::array || node.size <= from_.counts[one.a];
+        case op::min_properties:
+            return node.type != json::kind::object || node.size >= from_.counts[one.a];
+        case op::max_properties:
+            return node.type != json::kind::object || node.size <= from_.counts[one.a];
         default:
-            return count_holds(one, value);
+            return false;
     }
 }
 
 bool runner::among(const step& one, json::view value) noexcept {
+    const json::node& node = *value.raw();
     for (std::uint32_t i = one.a; i < one.a + one.b; ++i) {
-        if (equal(from_.values[i], value, scratch_, budget_)) {
+        const json::node& allowed = *from_.values[i].raw();
+        if (allowed.type != node.type) {
+            continue;
+        }
+        if (node.type == json::kind::string) {
+            if (allowed.view_text() == node.view_text()) {
+                return true;
+            }
+        } else if (equal(from_.values[i], value, scratch_, budget_)) {
             return true;
         }
     }
+    // Most are over with the first characters.
+    budget_.spend(one.b / 4);
     return false;
 }
 
-bool runner::bound_holds(const step& one, json::view value) const noexcept {
+bool runner::bound_holds(const step& one, json::view value) noexcept {
     const bound& limit = from_.bounds[one.a];
-    int order = 0;
-    const std::optional<std::int64_t> whole = limit.whole ? value.i64() : std::nullopt;
-    if (whole) {
-        order = *whole < *limit.whole ? -1 : (*whole > *limit.whole ? 1 : 0);
-    } else {
-        order = compare(decimal::parse(value.number_text()), limit.exact);
+    const std::string_view text = value.raw()->view_text();
+    if (number_ != value.raw()) {
+        number_ = value.raw();
+        brief_ = short_decimal::parse(text);
     }
+    const int order = brief_.valid() && limit.brief.valid()
+                          ? compare(brief_, limit.brief)
+                          : compare(decimal::parse(text), limit.exact);
     switch (one.code) {
         case op::minimum:
             return order >= 0;
@@ -239,29 +263,19 @@ bool runner::bound_holds(const step& one, json::view value) const noexcept {
     }
 }
 
-bool runner::count_holds(const step& one, json::view value) noexcept {
+// A character has one byte to four, so most texts need not be counted.
+bool runner::length_holds(const step& one, json::view value) noexcept {
+    const std::string_view text = value.raw()->view_text();
     const std::uint64_t limit = from_.counts[one.a];
-    switch (one.code) {
-        case op::min_length:
-        case op::max_length: {
-            const std::string_view text = value.str();
-            if (!value.is_string() || !budget_.spend(text.size() / text_bytes_per_step)) {
-                return true;
-            }
-            const std::uint64_t length = code_points(text);
-            return one.code == op::min_length ? length >= limit : length <= limit;
-        }
-        case op::min_items:
-            return !value.is_array() || value.size() >= limit;
-        case op::max_items:
-            return !value.is_array() || value.size() <= limit;
-        case op::min_properties:
-            return !value.is_object() || value.size() >= limit;
-        case op::max_properties:
-            return !value.is_object() || value.size() <= limit;
-        default:
-            return false;
+    const bool least = one.code == op::min_length;
+    if (least ? text.size() / 4 >= limit : text.size() <= limit) {
+        return true;
     }
+    if (!budget_.spend(text.size() / text_bytes_per_step)) {
+        return false;
+    }
+    const std::uint64_t length = code_points(text);
+    return least ? length >= limit : length <= limit;
 }
 
 bool runner::pattern_holds(std::uint32_t index, std::string_view text) noexcept {
@@ -270,12 +284,11 @@ bool runner::pattern_holds(std::uint32_t index, std::string_view text) noexcept 
 }
 
 json::view runner::member(json::view object, std::string_view name) noexcept {
-    return object.is_object() && budget_.spend(1 + object.size() / 8) ? object[name] : json::view();
+    return object.is_object() && budget_.spend(1 + object.size() / 2) ? object[name] : json::view();
 }
 
-bool runner::required(const step& one, json::view value, const frame* at) noexcept {
-    if (!value.is_object() ||
-        (one.code == op::dependent_required && !member(value, from_.names[one.c]).exists())) {
+bool runner::dependent_required(const step& one, json::view value, const frame* at) noexcept {
+    if (!member(value, from_.names[one.c]).exists()) {
         return true;
     }
     bool holds = true;
@@ -292,32 +305,31 @@ bool runner::required(const step& one, json::view value, const frame* at) noexce
 }
 
 // Values mostly have their members in the order of the schema: `hint` is the one expected next.
-const property* runner::find(const object_rule& rule, std::string_view name,
-                             std::uint32_t hint) const noexcept {
+[[gnu::always_inline]] inline const property* runner::find(const object_rule& rule,
+                                                           std::string_view name,
+                                                           std::uint32_t hint) const noexcept {
     const property* const first = from_.properties.data() + rule.first;
     const property* const last = first + rule.count;
-    if (hint < rule.count && first[hint].name == name) {
+    const std::uint64_t head = head_of(name);
+    const auto is = [name, head](const property& p) {
+        return p.head == head && p.name.size() == name.size() &&
+               (name.size() <= sizeof head || p.name == name);
+    };
+    if (hint < rule.count && is(first[hint])) {
         return first + hint;
     }
-    const property* found = last;
     if (rule.count <= linear_names_max) {
-        found = std::find_if(first, last, [name](const property& p) { return p.name == name; });
-    } else {
-        found = std::lower_bound(first, last, name, [](const property& p, std::string_view text) {
-            return p.name < text;
-        });
+        const property* const found = std::find_if(first, last, is);
+        return found == last ? nullptr : found;
     }
+    const property* const found = std::lower_bound(
+        first, last, name, [](const property& p, std::string_view text) { return p.name < text; });
     return found != last && found->name == name ? found : nullptr;
 }
 
-// The block of a part of the value. The schema false speaks with the voice of its keyword.
-bool runner::child(const step& one, std::uint32_t index, json::view value,
-                   const frame& at) noexcept {
-    return from_.blocks[index].never ? fail(one, &at) : block_holds(index, value, &at);
-}
-
-bool runner::member_holds(const step& one, const json::member& m, std::uint32_t index,
-                          bool declared, const frame* at) noexcept {
+[[gnu::always_inline]] inline bool runner::member_holds(const step& one, const json::member& m,
+                                                        std::uint32_t index, bool declared,
+                                                        const frame* at) noexcept {
     frame below;
     below.parent = at;
     below.key = m.key;
@@ -342,7 +354,7 @@ bool runner::by_pattern(const object_rule& rule, const step& one, const json::me
     return holds;
 }
 
-// The members that "required" names beside "properties".
+// Says which members are not there that "required" names.
 bool runner::all_there(const object_rule& rule, std::uint64_t seen, const frame* at) noexcept {
     for (std::uint64_t left = rule.needed & ~seen; left != 0; left &= left - 1) {
         const auto bit = static_cast<std::uint8_t>(std::countr_zero(left) + 1);
@@ -360,23 +372,19 @@ bool runner::all_there(const object_rule& rule, std::uint64_t seen, const frame*
             break;
         }
     }
-    return (rule.needed & ~seen) == 0;
+    return false;
 }
 
 bool runner::properties(const step& one, json::view value, const frame* at) noexcept {
-    if (!value.is_object()) {
-        return true;
-    }
     const object_rule& rule = from_.objects[one.a];
     const hidden_marks hidden(marks_);
     std::uint64_t seen = 0;
     std::uint32_t hint = rule.start;
-    std::size_t i = 0;
-    bool holds = true;
-    for (const json::member m : value.members()) {
-        if (!budget_.spend(1)) {
-            return false;
-        }
+    const std::size_t count = value.raw()->size;
+    const json::node* key = value.raw() + 1;
+    bool holds = budget_.spend(rule.count <= linear_names_max ? count : 2 * count);
+    for (std::size_t i = 0; i < count && !budget_.exhausted(); ++i, key = json::next(key + 1)) {
+        const json::member m{key->view_text(), json::view(key + 1)};
         const property* const known = find(rule, m.key, hint);
         bool looked = false;
         bool good = true;
@@ -396,13 +404,13 @@ bool runner::properties(const step& one, json::view value, const frame* at) noex
         if (looked && hidden.get() != nullptr) {
             hidden.get()->set(i);
         }
-        ++i;
         holds = holds && good;
         if (!good && ends()) {
             return false;
         }
     }
-    return all_there(rule, seen, at) && holds;
+    const bool there = (rule.needed & ~seen) == 0 || all_there(rule, seen, at);
+    return there && holds;
 }
 
 bool runner::property_names(const step& one, json::view value, const frame* at) noexcept {

@@ -61,13 +61,16 @@ class runner {
     };
 
     bool block_holds(std::uint32_t index, json::view value, const frame* at) noexcept;
-    bool steps_hold(const block& here, json::view value, const frame* at) noexcept;
+    bool tracked_steps_hold(std::span<const step> steps, json::view value,
+                            const frame* at) noexcept;
+    bool steps_hold(std::span<const step> steps, json::view value, const frame* at) noexcept;
     bool step_holds(const step& one, json::view value, const frame* at) noexcept;
+    bool container_holds(const step& one, json::view value, const frame* at) noexcept;
     bool value_holds(const step& one, json::view value) noexcept;
-    bool bound_holds(const step& one, json::view value) const noexcept;
-    bool count_holds(const step& one, json::view value) noexcept;
+    bool bound_holds(const step& one, json::view value) noexcept;
+    bool length_holds(const step& one, json::view value) noexcept;
     bool among(const step& one, json::view value) noexcept;
-    bool required(const step& one, json::view value, const frame* at) noexcept;
+    bool dependent_required(const step& one, json::view value, const frame* at) noexcept;
     bool properties(const step& one, json::view value, const frame* at) noexcept;
     bool member_holds(const step& one, const json::member& m, std::uint32_t index, bool declared,
                       const frame* at) noexcept;
@@ -84,7 +87,10 @@ class runner {
     bool some_of(const step& one, json::view value, const frame* at) noexcept;
     bool condition(const step& one, json::view value, const frame* at) noexcept;
     bool dynamic_reference(const step& one, json::view value, const frame* at) noexcept;
-    bool child(const step& one, std::uint32_t index, json::view value, const frame& at) noexcept;
+    // The block of a part of the value. The schema false speaks with the voice of its keyword.
+    bool child(const step& one, std::uint32_t index, json::view value, const frame& at) noexcept {
+        return from_.blocks[index].never ? fail(one, &at) : block_holds(index, value, &at);
+    }
     bool probe(std::uint32_t index, json::view value, const frame* at) noexcept;
     bool branch(std::uint32_t index, json::view value, const frame* at) noexcept;
     void open(marks& made, json::view value) noexcept;
@@ -106,6 +112,8 @@ class runner {
     std::size_t depth_ = 0;
     std::size_t probes_ = 0;  // open probes
     bool too_deep_ = false;
+    const json::node* number_ = nullptr;  // the last one that was compared, and its value
+    short_decimal brief_{};
     marks* marks_ = nullptr;           // of the current value, when anybody wants them
     std::uint32_t* scopes_ = nullptr;  // resources that validation is in, when anybody asks
     std::size_t scope_count_ = 0;

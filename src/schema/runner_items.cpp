@@ -64,23 +64,19 @@ bool runner::branch(std::uint32_t index, json::view value, const frame* at) noex
 
 bool runner::items(const step& one, json::view value, const frame* at) noexcept {
     const hidden_marks hidden(marks_);
-    std::size_t i = 0;
-    bool holds = true;
-    for (const json::view element : value.elements()) {
-        const std::uint32_t index = i < one.b ? from_.children[one.a + i] : one.c;
-        if (index == no_block) {
-            break;
-        }
-        if (!budget_.spend(1)) {
-            return false;
-        }
+    const std::size_t size = value.raw()->size;
+    const std::size_t count = one.c == no_block ? std::min<std::size_t>(one.b, size) : size;
+    const json::node* element = value.raw() + 1;
+    bool holds = budget_.spend(count);
+    for (std::size_t i = 0; i < count && !budget_.exhausted(); ++i, element = json::next(element)) {
         if (hidden.get() != nullptr) {
             hidden.get()->set(i);
         }
         frame below;
         below.parent = at;
-        below.index = i++;
-        if (!child(one, index, element, below)) {
+        below.index = i;
+        if (!child(one, i < one.b ? from_.children[one.a + i] : one.c, json::view(element),
+                   below)) {
             holds = false;
             if (ends()) {
                 break;

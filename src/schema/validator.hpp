@@ -22,9 +22,11 @@
 
 namespace pillion::schema_check {
 
-// Subschemas and different patterns in a schema and what it refers to.
-inline constexpr std::size_t subschemas_max = 65'536;
+// Subschemas and different patterns in a schema and what it refers to, and how large the patterns
+// are together (ecma_pattern.hpp).
+inline constexpr std::size_t subschemas_max = 32'768;
 inline constexpr std::size_t patterns_max = 1'000;
+inline constexpr std::size_t patterns_weight_max = 100'000;
 // What one validation may cost: subschemas within each other, and steps (a step is about 10 ns; a
 // request of the largest size needs a tenth for a usual schema).
 inline constexpr std::size_t depth_max = 512;

@@ -271,6 +271,46 @@ TEST(replies, data_of_errors_is_merged_with_the_request_id) {
     }
 }
 
+// STANDARD row 80: what the model can read for newer clients, data of an error for older ones; both
+// name all faults.
+TEST(replies, arguments_that_do_not_fit_by_revision) {
+    world_options o;
+    o.more = [](server& s) {
+        s.tool("weather")
+            .input(object()
+                       .required("city", string().min(2))
+                       .required("days", integer().max(14))
+                       .optional("units", string().one_of({"metric", "imperial"})))
+            .run([](context& ctx) { return ctx.text("sunny"); });
+    };
+    world w(o);
+    const char* const bad = R"({"city":"x","units":"SECRET","cty":1})";
+    for (const char* version : {"2025-11-25", "2026-07-28"}) {
+        const bool modern = std::string_view(version) == "2026-07-28";
+        const parsed p = w.connect().ask_message(
+            modern ? modern_call("1", "weather", bad)
+                   : legacy_call(w.open_session(version), "1", "weather", bad));
+        EXPECT_TRUE(p["result"]["isError"].boolean()) << p.raw();
+        EXPECT_EQ(p["result"]["content"][0]["text"].str(),
+                  "Invalid arguments: /city: is too short; characters at least: 2; /units: is none "
+                  "of the allowed values: \"metric\", \"imperial\"; /cty: is not a known property; "
+                  "known: city, days, units; /days: is required");
+    }
+    for (const char* version : {"2024-11-05", "2025-06-18"}) {
+        const parsed p =
+            w.connect().ask_message(legacy_call(w.open_session(version), "1", "weather", bad));
+        EXPECT_EQ(p.code(), -32602) << p.raw();
+        const json::view data = p["error"]["data"];
+        EXPECT_EQ(data["field"].str(), "/city");
+        EXPECT_EQ(data["reason"].str(), "range");
+        ASSERT_EQ(data["errors"].size(), 4U);
+        EXPECT_EQ(data["errors"][3]["field"].str(), "/days");
+        EXPECT_EQ(data["errors"][3]["reason"].str(), "required");
+        EXPECT_EQ(data["errors"][3]["message"].str(), "is required");
+        EXPECT_EQ(p.raw().find("SECRET"), std::string::npos);
+    }
+}
+
 TEST(replies, a_missing_capability_by_era) {
     world w;
     const http_reply r = w.connect().ask(modern_call("1", "needy"));

@@ -90,5 +90,29 @@ TEST(header_params, nothing_but_properties_leads_to_an_annotation) {
     }
 }
 
+// A schema that holds only after following a reference or choosing a branch is none that a client
+// could mirror before it sends the call.
+TEST(header_params, references_and_branches_do_not_lead_to_an_annotation) {
+    const std::string leaf = R"({"type":"string","x-mcp-header":"X"})";
+    for (const std::string& schema : {
+             R"({"properties":{"a":{"$ref":"#/$defs/d"}},"$defs":{"d":)" + leaf + "}}",
+             R"({"properties":{"a":{"$ref":"#d"}},"$defs":{"d":{"$anchor":"d","properties":{"b":)" +
+                 leaf + "}}}}",
+             R"({"properties":{"a":{"anyOf":[)" + leaf + R"(,{"type":"null"}]}}})",
+             R"({"unevaluatedProperties":)" + leaf + "}",
+             R"({"dependentSchemas":{"a":{"properties":{"b":)" + leaf + "}}}}",
+             R"({"properties":{"a":{"contentSchema":)" + leaf + "}}}",
+             std::string(R"({"properties":{"a":{"$ref":"#/$defs/d","x-mcp-header":"X"}},
+                 "$defs":{"d":{"type":"string"}}})"),
+             std::string(
+                 R"({"properties":{"a":{"x-mcp-header":"X","anyOf":[{"type":"string"}]}}})"),
+         }) {
+        EXPECT_NE(fault_of(schema), "") << schema;
+    }
+    EXPECT_EQ(fault_of(R"({"properties":{"a":{"type":"string","x-mcp-header":"X",
+        "$ref":"#/$defs/d"}},"$defs":{"d":{"minLength":1}}})"),
+              "");
+}
+
 }  // namespace
 }  // namespace pillion::schema_check
