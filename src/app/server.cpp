@@ -68,6 +68,11 @@ server& server::provide(std::shared_ptr<resource_provider> provider) {
     return *this;
 }
 
+server& server::shared_schema(std::string uri, const schema& shape) {
+    state_->defs.schemas.emplace_back(std::move(uri), shape.json());
+    return *this;
+}
+
 server& server::page_size(std::size_t entries) {
     state_->defs.page_size = entries;
     return *this;

@@ -37,8 +37,71 @@ bool check_meta(const detail::meta_list& meta, const std::string& where, std::st
     return true;
 }
 
+// The schemas that others may refer to, parsed: those given by URI, and what has an "$id".
+class schema_library {
+ public:
+    // False with a fault.
+    bool read(const detail::definitions& from, std::string& fault) {
+        for (const auto& [uri, text] : from.schemas) {
+            if (!add(uri, text, "shared schema \"" + uri + "\"", fault)) {
+                return false;
+            }
+        }
+        for (const auto& given : from.tools) {
+            for (const std::string* text : {&given->input_json, &given->output_json}) {
+                const auto parsed = json::document::parse(*text);
+                const std::string_view id = parsed ? parsed->root()["$id"].str() : "";
+                if (!id.empty() &&
+                    !add(std::string(id), *text,
+                         "tool \"" + given->name + "\": $id " + std::string(id), fault)) {
+                    return false;
+                }
+            }
+        }
+        return true;
+    }
+    // What `text` may refer to: all but itself.
+    std::vector<schema_check::schema_document> for_schema(const std::string& text) const {
+        std::vector<schema_check::schema_document> others;
+        for (const shelved& one : all_) {
+            if (one.text != text) {
+                others.push_back({one.uri, one.parsed.root()});
+            }
+        }
+        return others;
+    }
+
+ private:
+    struct shelved {
+        std::string uri;
+        std::string text;
+        json::document parsed;
+    };
+    bool add(std::string uri, const std::string& text, const std::string& where,
+             std::string& fault) {
+        auto parsed = json::document::parse(text);
+        if (!parsed) {
+            fault = where + ": not JSON: " + parsed.error().detail;
+            return false;
+        }
+        for (const shelved& one : all_) {
+            if (one.uri == uri && one.text != text) {
+                fault = where + ": two different schemas have this URI";
+                return false;
+            }
+            if (one.uri == uri) {
+                return true;
+            }
+        }
+        all_.push_back({std::move(uri), text, std::move(*parsed)});
+        return true;
+    }
+
+    std::vector<shelved> all_;
+};
+
 // Compiles a schema text; false with a fault.
-bool compile(const std::string& text, const std::string& where,
+bool compile(const std::string& text, const schema_library& library, const std::string& where,
              std::unique_ptr<schema_check::validator>& out, bool& is_object_schema,
              std::vector<schema_check::header_param>* params, std::string& fault) {
     auto parsed = json::document::parse(text);
@@ -49,7 +112,10 @@ bool compile(const std::string& text, const std::string& where,
     const json::view root = parsed->root();
     is_object_schema = root["type"].str() == "object";
     std::string detail;
-    out = schema_check::validator::compile(root, detail);
+    const auto documents = library.for_schema(text);
+    schema_check::compile_options how;
+    how.documents = documents;
+    out = schema_check::validator::compile(root, detail, how);
     if (out == nullptr) {
         fault = where + ": " + detail;
         return false;
@@ -67,6 +133,10 @@ constexpr std::string_view no_arguments = R"({"type":"object","additionalPropert
 
 bool registry::add_tools(std::int64_t default_timeout_ms, std::string& fault,
                          std::vector<std::string>& warnings) {
+    schema_library library;
+    if (!library.read(from_, fault)) {
+        return false;
+    }
     tools_.reserve(from_.tools.size());
     for (const auto& given : from_.tools) {
         const detail::tool_definition& d = *given;
@@ -93,16 +163,16 @@ bool registry::add_tools(std::int64_t default_timeout_ms, std::string& fault,
         t.timeout_ms = d.timeout.count() > 0 ? d.timeout.count() : default_timeout_ms;
         bool object_input = false;
         const std::string input = d.input_json.empty() ? std::string(no_arguments) : d.input_json;
-        if (!compile(input, where + ": input schema", t.input, object_input, &t.header_params,
-                     fault)) {
+        if (!compile(input, library, where + ": input schema", t.input, object_input,
+                     &t.header_params, fault)) {
             return false;
         }
         if (!object_input) {
             fault = where + ": input schema: the root must have \"type\":\"object\"";
             return false;
         }
-        if (!d.output_json.empty() && !compile(d.output_json, where + ": output schema", t.output,
-                                               t.output_is_object, nullptr, fault)) {
+        if (!d.output_json.empty() && !compile(d.output_json, library, where + ": output schema",
+                                               t.output, t.output_is_object, nullptr, fault)) {
             return false;
         }
         t.entry = render_all([&](revision r) { return render_tool(d, t.output_is_object, r); });

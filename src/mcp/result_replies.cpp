@@ -1,6 +1,7 @@
 // Results of handlers as messages (declared in mcp/replies.hpp): content by revision.
 #include "base/base64.hpp"
 #include "base/limits.hpp"
+#include "base/log.hpp"
 #include "base/utf8.hpp"
 #include "mcp/engine.hpp"
 #include "mcp/replies.hpp"
@@ -214,6 +215,11 @@ base::byte_buffer tool_reply(request& r, const detail::result_state& result) {
         // A promise to the client that the tool broke is our fault, not its data (STANDARD 81).
         schema_check::failure why;
         if (!structured.exists() || !r.tool->output->validate(structured, r.memory, why)) {
+            log::error(
+                "mcp.output_schema_violated",
+                {log::kv("target", r.target), log::kv("request_id", r.request_id),
+                 log::kv("path", why.declared_path),
+                 log::kv("expected", structured.exists() ? why.message : "structured content")});
             return internal_fault(r, "output_schema_violated");
         }
     }

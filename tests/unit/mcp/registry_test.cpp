@@ -298,6 +298,46 @@ TEST(registry, server_info_and_capabilities_by_revision) {
     EXPECT_FALSE(b.made->has_resources() || b.made->has_completions());
 }
 
+TEST(registry, schemas_refer_to_each_other_and_to_shared_ones) {
+    const auto tool = [](server& s, const char* name, const char* json) {
+        s.tool(name).about("a").input(schema::raw(json)).run(nothing);
+    };
+    server s("n", "1");
+    s.shared_schema("https://example.com/city", string().min(2));
+    tool(s, "a",
+         R"({"$id":"https://example.com/a","type":"object",)"
+         R"("properties":{"city":{"$ref":"city"}}})");
+    tool(s, "b", R"({"type":"object","properties":{"inner":{"$ref":"https://example.com/a"}}})");
+    const outcome o = freeze(s);
+    ASSERT_NE(o.made, nullptr) << o.fault;
+    base::chunk_pool pool;
+    base::arena memory(pool);
+    schema_check::failure why;
+    const auto good = json::document::parse(R"({"inner":{"city":"Oslo"}})");
+    const auto bad = json::document::parse(R"({"inner":{"city":"O"}})");
+    EXPECT_TRUE(o.made->find_tool("b")->input->validate(good->root(), memory, why));
+    EXPECT_FALSE(o.made->find_tool("b")->input->validate(bad->root(), memory, why));
+    EXPECT_EQ(why.path, "/inner/city");
+
+    EXPECT_TRUE(mentions(fault_of([&](server& x) {
+                             tool(x, "t",
+                                  R"({"type":"object","properties":{"x":)"
+                                  R"({"$ref":"https://example.com/none"}}})");
+                         }),
+                         "\"t\"", "https://example.com/none"));
+    EXPECT_TRUE(mentions(fault_of([](server& x) {
+                             x.shared_schema("u:1", schema::raw("{"));
+                             x.tool("t").run(nothing);
+                         }),
+                         "u:1", "not JSON"));
+    EXPECT_TRUE(mentions(fault_of([](server& x) {
+                             x.shared_schema("u:1", string());
+                             x.shared_schema("u:1", integer());
+                             x.tool("t").run(nothing);
+                         }),
+                         "u:1", "two different schemas"));
+}
+
 TEST(registry, schemas_are_published_keyword_by_keyword) {
     const std::string text =
         R"({"$defs":{"x":{"type":"integer"}},"type":"object",)"
