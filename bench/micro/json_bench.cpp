@@ -338,10 +338,10 @@ void add_text(const std::string& name, const std::string& text) {
 
 int main(int argc, char** argv) {
     using namespace pillion::bench;
-    const std::string documents[] = {call_300(),   call_dense(),   list_10k(), mixed_1m(),
-                                     string_32k(), cyrillic_32k(), lines_32k()};
-    const char* const names[] = {"call-290B",    "call-dense-300B", "list-10KB",  "mixed-1MiB",
-                                 "string-32KiB", "cyrillic-32KiB",  "lines-32KiB"};
+    const std::string documents[] = {call_300(),   call_dense(),   list_10k(),  mixed_1m(),
+                                     string_32k(), cyrillic_32k(), lines_32k(), map_64k()};
+    const char* const names[] = {"call-290B",    "call-dense-300B", "list-10KB",   "mixed-1MiB",
+                                 "string-32KiB", "cyrillic-32KiB",  "lines-32KiB", "map-64KiB"};
     for (std::size_t i = 0; i < std::size(documents); ++i) {
         add_document(names[i], documents[i]);
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 namespace pillion::bench {
@@ -53,6 +54,17 @@ inline std::string mixed_1m() {
                 R"(.25,"tags":["new","caf\u00e9","sale"],"stock":true,"note":null})";
     }
     return text + R"(],"text":"end"}}})";
+}
+
+// An object whose names have lengths that nothing foretells, with short numbers.
+inline std::string map_64k() {
+    std::string text = "{";
+    for (std::uint32_t i = 0, random = 1; text.size() < 64 * 1024; ++i) {
+        random = random * 1664525 + 1013904223;
+        text += (i == 0 ? "\"" : ",\"") + std::string(2 + (random >> 28), 'k') +
+                "\":" + std::to_string(i % 1000);
+    }
+    return text + "}";
 }
 
 // A `tools/call` whose one argument is `text`, which is JSON already.
