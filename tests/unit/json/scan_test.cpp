@@ -10,19 +10,12 @@
 #include "json/escape.hpp"
 #include "json/string_scan.hpp"
 #include "json/swar.hpp"
+#include "samples.hpp"
 
 namespace pillion::json {
 namespace {
 
-std::vector<scan_variant> variants() {
-    std::vector<scan_variant> all;
-    for (const auto v : {scan_variant::portable, scan_variant::sse2, scan_variant::avx2}) {
-        if (available(v)) {
-            all.push_back(v);
-        }
-    }
-    return all;
-}
+using test::variants;
 
 bool special(char c) { return static_cast<unsigned char>(c) < 0x20 || c == '"' || c == '\\'; }
 bool space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
@@ -135,6 +128,27 @@ TEST(json_scan, random_texts_agree) {
             }
         }
         check(text, random() % 64, alphabet[random() % alphabet.size()]);
+    }
+}
+
+TEST(json_scan, counts_separators_of_every_length_and_byte) {
+    std::string all;
+    for (int round = 0; round < 2; ++round) {
+        for (int byte = 0; byte < 256; ++byte) {
+            all += static_cast<char>(byte);
+        }
+    }
+    for (std::size_t at = 0; at < 256; ++at) {
+        for (std::size_t size = 0; size <= 200; size += at % 16 == 0 ? 1 : 19) {
+            const std::string text = all.substr(at, size);
+            std::size_t expected = 0;
+            for (const char c : text) {
+                expected += c == ',' || c == ':' || c == '[' || c == '{' ? 1 : 0;
+            }
+            for (const auto v : variants()) {
+                ASSERT_EQ(count_separators(text.data(), text.data() + size, v), expected);
+            }
+        }
     }
 }
 
