@@ -78,8 +78,7 @@ class parser {
     char* value(char* at, node*& out) noexcept;
     char* literal(char* at, node*& out, std::string_view token, kind type, bool flag) noexcept;
     char* number(char* at, node*& out) noexcept;
-    template <bool Key>
-    char* string(char* at, node*& out) noexcept;
+    char* string(char* at, node*& out, bool guess) noexcept;
     // Recursion is bounded by depth_max.
     [[gnu::noinline]] cursor object(char* at, node* out) noexcept;
     [[gnu::noinline]] cursor array(char* at, node* out) noexcept;
@@ -197,7 +196,7 @@ template <scan_variant V>
 [[gnu::always_inline]] inline char* parser<V>::value(char* at, node*& out) noexcept {
     switch (*at) {
         case '"':
-            return string<false>(at, out);
+            return string(at, out, false);
         case '{': {
             const cursor c = object(at, out);
             out = c.out;
@@ -292,8 +291,7 @@ char* parser<V>::odd_number(char* at, node* out) noexcept {
 
 // Most strings of a message are short and plain: one block decides them.
 template <scan_variant V>
-template <bool Key>
-[[gnu::always_inline]] inline char* parser<V>::string(char* at, node*& out) noexcept {
+[[gnu::always_inline]] inline char* parser<V>::string(char* at, node*& out, bool guess) noexcept {
     if (!has_room(at, out)) [[unlikely]] {
         return nullptr;
     }
@@ -306,7 +304,7 @@ template <bool Key>
             return long_string(text, text + 16, made);
         }
         const int length = std::countr_zero(hits);
-        char* const end = text + (Key ? guessed(length) : length);
+        char* const end = text + (guess ? guessed(length) : length);
         if (*end == '"' && end < end_) [[likely]] {
             return end_string(text, end, end + 1, made);
         }
@@ -459,7 +457,7 @@ cursor parser<V>::object(char* at, node* out) noexcept {
         if (*at != '"') [[unlikely]] {
             return {fail(code::unexpected_byte, at), out};
         }
-        at = string<true>(at, out);
+        at = string(at, out, size <= guessed_members);
         if (at == nullptr) [[unlikely]] {
             return {nullptr, out};
         }

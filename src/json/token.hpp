@@ -36,11 +36,14 @@ inline char* digits_end(char* at, const char* end) noexcept {
     return n;
 }
 
+// Names of that many members are guessed at: an object of more is rather a table with any names.
+inline constexpr std::uint32_t guessed_members = 16;
+
 // `length`, which is below 16, by way of a jump. Where the next token begins would otherwise be
 // known only when this one has been loaded and compared, some fifteen cycles later, and the same
 // again for every token. A predicted jump lets the processor go on at once. Names of members recur,
-// so that it mostly guesses right, which saves messages and rows a quarter of their time (names
-// whose lengths nothing foretells cost a quarter more); texts differ and are not worth it.
+// so that it mostly guesses right, which saves messages and rows a quarter of their time; where
+// nothing foretells the lengths it costs a quarter instead.
 [[gnu::always_inline]] inline int guessed(int length) noexcept {
     switch (length) {
         case 0:
