@@ -102,6 +102,41 @@ std::optional<Integer> parse_integer(std::string_view text) noexcept {
     return value;
 }
 
+// Decimals of which both the digits and the power of ten are exact doubles, as most are: one
+// division rounds once, hence correctly (Clinger, "How to read floating point numbers accurately",
+// 1990). nullopt for all others, and for what does not match the grammar.
+std::optional<double> parse_simple(std::string_view text) noexcept {
+    constexpr double powers[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+    constexpr std::ptrdiff_t digits_max = 15;  // below 2^53
+    const char* at = text.data();
+    const char* const end = at + text.size();
+    const bool negative = at != end && *at == '-';
+    at += negative ? 1 : 0;
+    std::uint64_t value = 0;
+    const auto read = [&](const char* from) {
+        while (at != end && static_cast<unsigned char>(*at - '0') < 10 && at - from <= digits_max) {
+            value = value * 10 + static_cast<std::uint64_t>(*at++ - '0');
+        }
+        return at - from;
+    };
+    const char* const first = at;
+    const std::ptrdiff_t whole = read(at);
+    std::ptrdiff_t fraction = 0;
+    if (at != end && *at == '.') {
+        ++at;
+        fraction = read(at);
+        if (fraction == 0) {
+            return std::nullopt;
+        }
+    }
+    if (at != end || whole == 0 || whole + fraction > digits_max || (*first == '0' && whole > 1)) {
+        return std::nullopt;
+    }
+    const double exact = static_cast<double>(value) / powers[fraction];
+    return negative ? -exact : exact;
+}
+
 }  // namespace
 
 std::optional<std::int64_t> parse_i64(std::string_view text) noexcept {
@@ -113,6 +148,9 @@ std::optional<std::uint64_t> parse_u64(std::string_view text) noexcept {
 }
 
 std::optional<double> parse_f64(std::string_view text) noexcept {
+    if (const std::optional<double> simple = parse_simple(text)) {
+        return simple;
+    }
     if (!is_number(text, false)) {
         return std::nullopt;
     }

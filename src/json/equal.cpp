@@ -6,6 +6,7 @@
 
 #include <pillion/json.hpp>
 
+#include "base/hash.hpp"
 #include "base/number.hpp"
 #include "json/node.hpp"
 
@@ -55,21 +56,33 @@ bool equal_small(view a, view b) {
     return in_a == in_b;
 }
 
-// The members of `object` ordered by name, the last of equal names only.
-std::vector<member> sorted(const node* object) {
-    std::vector<member> all;
+struct hashed_member {
+    std::uint64_t hash;
+    const node* name;  // the value is the next node
+};
+
+// The members of `object` in an order that depends on their names only, the last of equal names
+// alone. By a keyed hash first: names with long common beginnings would be slow to compare, and a
+// peer cannot make hashes collide.
+std::vector<hashed_member> sorted(const node* object) {
+    std::vector<hashed_member> all;
     all.reserve(object->size);
-    for (const member m : view(object).members()) {
-        all.push_back(m);
+    const node* const end = next(object);
+    for (const node* name = object + 1; name != end; name = next(name + 1)) {
+        all.push_back({base::hash_bytes(name->view_text()), name});
     }
     // Equal names in input order, which is the order of their nodes.
-    std::sort(all.begin(), all.end(), [](const member& x, const member& y) {
-        const int order = x.key.compare(y.key);
-        return order != 0 ? order < 0 : std::less<const node*>()(x.value.raw(), y.value.raw());
+    std::sort(all.begin(), all.end(), [](const hashed_member& x, const hashed_member& y) {
+        if (x.hash != y.hash) {
+            return x.hash < y.hash;
+        }
+        const int order = x.name->view_text().compare(y.name->view_text());
+        return order != 0 ? order < 0 : std::less<const node*>()(x.name, y.name);
     });
     std::size_t kept = 0;
     for (std::size_t i = 0; i < all.size(); ++i) {
-        if (i + 1 == all.size() || all[i].key != all[i + 1].key) {
+        if (i + 1 == all.size() || all[i].hash != all[i + 1].hash ||
+            all[i].name->view_text() != all[i + 1].name->view_text()) {
             all[kept++] = all[i];
         }
     }
@@ -79,11 +92,13 @@ std::vector<member> sorted(const node* object) {
 
 // Sorting keeps a hostile pair of large objects from costing quadratic time.
 bool equal_large(const node* a, const node* b) {
-    const std::vector<member> x = sorted(a);
-    const std::vector<member> y = sorted(b);
-    return std::equal(x.begin(), x.end(), y.begin(), y.end(), [](const member& m, const member& n) {
-        return m.key == n.key && equal(m.value, n.value);
-    });
+    const std::vector<hashed_member> x = sorted(a);
+    const std::vector<hashed_member> y = sorted(b);
+    return std::equal(x.begin(), x.end(), y.begin(), y.end(),
+                      [](const hashed_member& m, const hashed_member& n) {
+                          return m.hash == n.hash && m.name->view_text() == n.name->view_text() &&
+                                 equal_nodes(m.name + 1, n.name + 1);
+                      });
 }
 
 bool equal_objects(const node* a, const node* b) {

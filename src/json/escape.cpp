@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include "json/simd.hpp"
 #include "json/swar.hpp"
 
 #if defined(__x86_64__)
@@ -36,111 +37,125 @@ constexpr std::array<escape_text, 256> escapes = [] {
     return table;
 }();
 
-const char* find_bytewise(const char* at, const char* end) noexcept {
+const char* copy_bytewise(const char* at, const char* end, char* out) noexcept {
     while (at != end && !swar::is_special(*at)) {
-        ++at;
+        *out++ = *at++;
     }
     return at;
 }
 
-// Fewer than 16 bytes: words that overlap cover any length without reading outside.
-const char* find_short(const char* at, const char* end) noexcept {
+// Fewer than 16 bytes: words that overlap cover any length without touching what lies outside.
+const char* copy_short(const char* at, const char* end, char* out) noexcept {
     const std::ptrdiff_t left = end - at;
-    std::uint64_t first = swar::ones * ' ';
-    std::uint64_t last = first;
     if (left >= 8) {
-        first = swar::load<std::uint64_t>(at);
-        last = swar::load<std::uint64_t>(end - 8);
+        const auto first = swar::load<std::uint64_t>(at);
+        const auto last = swar::load<std::uint64_t>(end - 8);
+        if (!swar::has_special(first) && !swar::has_special(last)) {
+            std::memcpy(out, &first, 8);
+            std::memcpy(out + left - 8, &last, 8);
+            return end;
+        }
     } else if (left >= 4) {
-        // Both halves in one word: the low half alone would leave zero bytes, which are special.
-        first = swar::load<std::uint32_t>(at) | swar::load<std::uint32_t>(end - 4) << 32;
-    } else {
-        return find_bytewise(at, end);
+        const std::uint64_t first = swar::load<std::uint32_t>(at);
+        const std::uint64_t last = swar::load<std::uint32_t>(end - 4);
+        // Both in one word: a half alone would leave zero bytes, which are special.
+        if (!swar::has_special(first | last << 32)) {
+            std::memcpy(out, at, 4);
+            std::memcpy(out + left - 4, end - 4, 4);
+            return end;
+        }
     }
-    const bool clean = !swar::has_special(first) && !swar::has_special(last);
-    return clean ? end : find_bytewise(at, end);
+    return copy_bytewise(at, end, out);
 }
 
-const char* find_portable(const char* at, const char* end) noexcept {
+const char* copy_portable(const char* at, const char* end, char* out) noexcept {
     while (end - at >= 16) {
-        if (swar::has_special(swar::load<std::uint64_t>(at)) ||
-            swar::has_special(swar::load<std::uint64_t>(at + 8))) {
-            return find_bytewise(at, end);
+        const auto first = swar::load<std::uint64_t>(at);
+        const auto second = swar::load<std::uint64_t>(at + 8);
+        if (swar::has_special(first) || swar::has_special(second)) {
+            return copy_bytewise(at, end, out);
         }
+        std::memcpy(out, &first, 8);
+        std::memcpy(out + 8, &second, 8);
         at += 16;
+        out += 16;
     }
-    return find_short(at, end);
+    return copy_short(at, end, out);
 }
 
 #if defined(__x86_64__)
 
-std::uint32_t special_16(const char* at) noexcept {
-    const __m128i v = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
-    const __m128i control = _mm_cmpeq_epi8(_mm_min_epu8(v, _mm_set1_epi8(0x1F)), v);
-    const __m128i quote = _mm_cmpeq_epi8(v, _mm_set1_epi8('"'));
-    const __m128i escape = _mm_cmpeq_epi8(v, _mm_set1_epi8('\\'));
-    return static_cast<std::uint32_t>(
-        _mm_movemask_epi8(_mm_or_si128(_mm_or_si128(quote, escape), control)));
+std::uint32_t special_at(const char* at) noexcept {
+    return simd::mask_of(simd::special_16(simd::load_16(at)));
 }
 
-const char* find_sse2(const char* at, const char* end) noexcept {
+const char* copy_sse2(const char* at, const char* end, char* out) noexcept {
     if (end - at < 16) {
-        return find_short(at, end);
+        return copy_short(at, end, out);
     }
-    while (end - at >= 16) {
-        const std::uint32_t hits = special_16(at);
+    for (; end - at >= 16; at += 16, out += 16) {
+        const __m128i v = simd::load_16(at);
+        const std::uint32_t hits = simd::mask_of(simd::special_16(v));
+        simd::store_16(out, v);
         if (hits != 0) {
             return at + std::countr_zero(hits);
         }
-        at += 16;
     }
-    // The last 16 bytes, of which the first are known to be clean.
-    const std::uint32_t hits = special_16(end - 16);
-    return hits == 0 ? end : end - 16 + std::countr_zero(hits);
+    // The last 16 bytes, of which the first are known to be plain.
+    const std::ptrdiff_t back = 16 - (end - at);
+    const __m128i v = simd::load_16(at - back);
+    const std::uint32_t hits = simd::mask_of(simd::special_16(v));
+    simd::store_16(out - back, v);
+    return hits == 0 ? end : at - back + std::countr_zero(hits);
 }
 
-[[gnu::target("avx2")]] const char* find_avx2(const char* at, const char* end) noexcept {
-    while (end - at >= 32) {
-        const __m256i v = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at));
-        const __m256i control = _mm256_cmpeq_epi8(_mm256_min_epu8(v, _mm256_set1_epi8(0x1F)), v);
-        const __m256i quote = _mm256_cmpeq_epi8(v, _mm256_set1_epi8('"'));
-        const __m256i escape = _mm256_cmpeq_epi8(v, _mm256_set1_epi8('\\'));
-        const auto hits = static_cast<std::uint32_t>(
-            _mm256_movemask_epi8(_mm256_or_si256(_mm256_or_si256(quote, escape), control)));
-        if (hits != 0) {
-            return at + std::countr_zero(hits);
+[[gnu::target("avx2")]] inline __m256i special_32(__m256i v) noexcept {
+    const __m256i control = _mm256_cmpeq_epi8(_mm256_min_epu8(v, _mm256_set1_epi8(0x1F)), v);
+    const __m256i quote = _mm256_cmpeq_epi8(v, _mm256_set1_epi8('"'));
+    const __m256i escape = _mm256_cmpeq_epi8(v, _mm256_set1_epi8('\\'));
+    return _mm256_or_si256(_mm256_or_si256(quote, escape), control);
+}
+
+[[gnu::target("avx2")]] const char* copy_avx2(const char* at, const char* end, char* out) noexcept {
+    for (; end - at >= 64; at += 64, out += 64) {
+        const __m256i a = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at));
+        const __m256i b = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at + 32));
+        const __m256i hits = _mm256_or_si256(special_32(a), special_32(b));
+        if (_mm256_testz_si256(hits, hits) == 0) {
+            break;
         }
-        at += 32;
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), a);
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + 32), b);
     }
-    return find_sse2(at, end);
+    return copy_sse2(at, end, out);
 }
 
 #endif
 
 }  // namespace
 
-const char* find_escape(const char* at, const char* end, scan_variant v) noexcept {
+const char* copy_plain(const char* at, const char* end, char* out, scan_variant v) noexcept {
 #if defined(__x86_64__)
     if (v == scan_variant::avx2) {
-        return find_avx2(at, end);
+        return copy_avx2(at, end, out);
     }
     if (v == scan_variant::sse2) {
-        return find_sse2(at, end);
+        return copy_sse2(at, end, out);
     }
 #endif
     static_cast<void>(v);
-    return find_portable(at, end);
+    return copy_portable(at, end, out);
 }
 
-const char* find_escape(const char* at, const char* end) noexcept {
+const char* copy_plain(const char* at, const char* end, char* out) noexcept {
 #if defined(__x86_64__)
     // Entering the wide code pays off only behind a few blocks.
-    if (end - at >= 128 && __builtin_cpu_supports("avx2") != 0) {
-        return find_avx2(at, end);
+    if (end - at >= 128 && best_variant() == scan_variant::avx2) {
+        return copy_avx2(at, end, out);
     }
-    return find_sse2(at, end);
+    return copy_sse2(at, end, out);
 #else
-    return find_portable(at, end);
+    return copy_portable(at, end, out);
 #endif
 }
 
@@ -149,7 +164,7 @@ char* write_escaped(const char* at, const char* end, char* out) noexcept {
 #if defined(__x86_64__)
         if (end - at >= 16) {
             std::memcpy(out, at, 16);
-            const std::uint32_t hits = special_16(at);
+            const std::uint32_t hits = special_at(at);
             const int clean = hits == 0 ? 16 : std::countr_zero(hits);
             at += clean;
             out += clean;

@@ -13,11 +13,13 @@
 
 namespace pillion::json {
 
-// The first byte of [at, end) that must be escaped, or `end`. Unlike the parser's scans it reads
-// nothing behind `end`: what is written comes from anywhere.
-const char* find_escape(const char* at, const char* end) noexcept;
+// Copies [at, end) to `out` up to the first byte that must be escaped, which it returns, or `end`.
+// Behind that place it may leave anything in [out, out + (end - at)), and writes nothing else.
+// Unlike the parser's scans it reads nothing behind `end`: what is written comes from anywhere. No
+// overlap.
+const char* copy_plain(const char* at, const char* end, char* out) noexcept;
 // The same by one implementation. REQUIRES: available(v).
-const char* find_escape(const char* at, const char* end, scan_variant v) noexcept;
+const char* copy_plain(const char* at, const char* end, char* out, scan_variant v) noexcept;
 
 // Room that write_escaped() needs for `size` bytes.
 constexpr std::size_t escaped_size_max(std::size_t size) noexcept { return size * 6 + 16; }

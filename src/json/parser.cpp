@@ -1,19 +1,17 @@
 #include "json/parser.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "base/assert.hpp"
 #include "base/number.hpp"
 #include "base/utf8.hpp"
 #include "json/node.hpp"
+#include "json/simd.hpp"
 #include "json/string_scan.hpp"
+#include "json/token.hpp"
 #include "json/unescape.hpp"
-
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#include <bit>
-#endif
 
 namespace pillion::json {
 
@@ -53,8 +51,20 @@ const char* text_of(code kind) noexcept {
     return "";
 }
 
-// Recursive descent. The member functions take the place to read at and return the place behind
-// what they read, or nullptr after fail(). Recursion is bounded by depth_max.
+// Where reading and building stand behind a value that was a call of its own.
+struct cursor {
+    char* at;  // null after a failure
+    node* out;
+};
+
+// Recursive descent over the input, one instance of the code for each kind of vectors.
+//
+// The padding behind the input is read like the input itself: what it holds is taken for tokens
+// until a value or a bracket turns out to reach over the end. That takes one comparison for each
+// of them, and some twenty bytes of the padding at most, because whatever may come next is such a
+// value or bracket, white space (which stops at the end) or an error. fail() knows an error behind
+// the end for what it is.
+template <scan_variant V>
 class parser {
  public:
     parser(char* data, std::size_t size, base::arena& memory, const parse_limits& bounds) noexcept
@@ -63,115 +73,146 @@ class parser {
     parse_result run() noexcept;
 
  private:
-    char* value(char* at) noexcept;
-    char* string(char* at) noexcept;
-    char* long_string(char* at) noexcept;
-    char* finish_string(char* start, char* end, char* behind) noexcept;
-    char* number(char* at) noexcept;
-    char* literal(char* at, std::string_view token, kind type, bool flag) noexcept;
-    char* object(char* at) noexcept;
-    char* array(char* at) noexcept;
-    char* open(char* at, kind type) noexcept;
-    char* close(std::size_t index, std::uint32_t size, char* at) noexcept;
+    // These take the place to read at and the node to make, which they move on, and return the
+    // place behind what they read, or null after fail().
+    char* value(char* at, node*& out) noexcept;
+    char* literal(char* at, node*& out, std::string_view token, kind type, bool flag) noexcept;
+    char* number(char* at, node*& out) noexcept;
+    char* string(char* at, node*& out, bool guess) noexcept;
+    // Recursion is bounded by depth_max.
+    [[gnu::noinline]] cursor object(char* at, node* out) noexcept;
+    [[gnu::noinline]] cursor array(char* at, node* out) noexcept;
+    // The rarer forms. The strings and numbers fill in the node at `out`.
+    [[gnu::noinline]] char* odd_literal(char* at, std::string_view token) noexcept;
+    [[gnu::noinline]] char* odd_number(char* at, node* out) noexcept;
+    [[gnu::noinline]] char* long_string(char* text, char* at, node* out) noexcept;
+    [[gnu::noinline]] char* escaped_string(char* text, char* at, node* out) noexcept;
 
-    char* skip(char* at) const noexcept { return const_cast<char*>(skip_whitespace(at, end_)); }
-    // A new node, nullptr when there are too many.
-    node* push() noexcept {
-        if (count_ == capacity_ && !grow()) [[unlikely]] {
-            return nullptr;
-        }
-        return nodes_ + count_++;
+    char* open(char* at, node*& out, kind type, std::size_t& index) noexcept;
+    cursor close(char* at, node* out, std::size_t index, std::uint32_t size) noexcept;
+    // The text of a string lies in [text, end), the input goes on at `behind`.
+    char* end_string(char* text, char* end, char* behind, node* out) noexcept {
+        *out = {kind::string, false, static_cast<std::uint32_t>(end - text), {.text = text}};
+        return behind;
     }
-    bool grow() noexcept;
-    void give_back() noexcept;
+
+    // Over white space; also where `at` lies behind the end already.
+    char* skip(char* at) const noexcept {
+        return static_cast<unsigned char>(*at) > ' ' ? at : skip_more(at);
+    }
+    char* skip_more(char* at) const noexcept {
+        if (at >= end_) [[unlikely]] {
+            return at;
+        }
+        if (*at == ' ' && static_cast<unsigned char>(at[1]) > ' ') {
+            return at + 1;
+        }
+        return const_cast<char*>(find_token(at, end_, V));
+    }
+    // Makes sure of room for a node at `out` for the value at `at`; fails if there can be none.
+    bool has_room(const char* at, node*& out) noexcept {
+        if (out == limit_) [[unlikely]] {
+            out = grow(at, out);
+        }
+        return out != nullptr;
+    }
+    [[gnu::noinline]] node* grow(const char* at, node* out) noexcept;
+
+    // How much of [at, end), which has bytes of 0x80 and above, is well-formed.
+    static std::size_t valid_utf8(const char* at, const char* end) noexcept;
     [[gnu::cold, gnu::noinline]] char* fail(code kind, const char* at) noexcept {
+        if (at >= end_) {
+            kind = code::unexpected_end;
+            at = end_;
+        }
         error_ = {kind, static_cast<std::size_t>(at - data_), text_of(kind)};
         return nullptr;
-    }
-    [[gnu::cold, gnu::noinline]] char* fail_unexpected(const char* at) noexcept {
-        return fail(at == end_ ? code::unexpected_end : code::unexpected_byte, at);
     }
 
     char* const data_;
     char* const end_;
     node* nodes_ = nullptr;
-    std::size_t count_ = 0;
-    std::size_t capacity_ = 0;
+    node* limit_ = nullptr;  // the end of the room for nodes
     std::size_t depth_ = 0;
     base::arena& memory_;
     const parse_limits& bounds_;
     parse_error error_;
 };
 
-bool parser::grow() noexcept {
-    // The first guess suits protocol messages (a node for some ten bytes) and leaves room in a
-    // pooled chunk; documents of many nodes pay a few copies of what they have.
+// The first room suits protocol messages (a node for some ten bytes) and leaves some in a pooled
+// chunk. Where it does not do, the separators that are still to come bound what is needed, so that
+// the nodes move once at most.
+template <scan_variant V>
+node* parser<V>::grow(const char* at, node* out) noexcept {
     constexpr std::size_t first_max = 200;
-    const auto size = static_cast<std::size_t>(end_ - data_);
-    const std::size_t want = capacity_ == 0 ? std::min(size / 8 + 8, first_max) : capacity_ * 2;
+    const auto used = static_cast<std::size_t>(out - nodes_);
+    const std::size_t want =
+        nodes_ == nullptr ? std::min(static_cast<std::size_t>(end_ - data_) / 8 + 8, first_max)
+                          : used + 1 + count_separators(at, std::max<const char*>(at, end_), V);
     const std::size_t capacity = std::min(want, bounds_.nodes_max);
-    if (capacity <= count_) {
-        return false;
+    if (capacity <= used) [[unlikely]] {
+        fail(code::nodes, at);
+        return nullptr;
+    }
+    if (nodes_ != nullptr) {
+        memory_.trim(nodes_, limit_);
     }
     node* const bigger = memory_.array<node>(capacity);
-    if (count_ > 0) {
-        std::memcpy(bigger, nodes_, count_ * sizeof(node));
+    if (used > 0 && bigger != nodes_) {
+        std::memcpy(bigger, nodes_, used * sizeof(node));
     }
     nodes_ = bigger;
-    capacity_ = capacity;
-    return true;
+    limit_ = bigger + capacity;
+    return bigger + used;
 }
 
-void parser::give_back() noexcept {
-    if (nodes_ != nullptr) {
-        memory_.trim(nodes_ + count_, nodes_ + capacity_);
-    }
-}
-
-parse_result parser::run() noexcept {
+template <scan_variant V>
+parse_result parser<V>::run() noexcept {
     parse_result result;
-    const auto size = static_cast<std::size_t>(end_ - data_);
-    char* at = data_;
-    if (size >= 3 && std::memcmp(data_, "\xEF\xBB\xBF", 3) == 0) {
-        at = fail(code::byte_order_mark, data_);
-    } else {
-        at = value(skip(at));
-    }
+    node* out = nullptr;
+    char* at = value(skip(data_), out);
     if (at != nullptr) {
         at = skip(at);
         if (at != end_) {
             at = fail(code::trailing_bytes, at);
         }
     }
-    if (at == nullptr) {
-        count_ = 0;
-        give_back();
-        result.error = error_;
+    result.ok = at != nullptr;
+    if (nodes_ != nullptr) {
+        memory_.trim(result.ok ? out : nodes_, limit_);
+    }
+    if (result.ok) {
+        result.root = view(nodes_);
         return result;
     }
-    give_back();
-    result.root = view(nodes_);
-    result.ok = true;
+    result.error = error_;
+    if (error_.offset == 0 && end_ - data_ >= 3 && std::memcmp(data_, "\xEF\xBB\xBF", 3) == 0) {
+        result.error = {code::byte_order_mark, 0, text_of(code::byte_order_mark)};
+    }
     return result;
 }
 
-char* parser::value(char* at) noexcept {
-    if (at == end_) [[unlikely]] {
-        return fail(code::unexpected_end, at);
-    }
+template <scan_variant V>
+[[gnu::always_inline]] inline char* parser<V>::value(char* at, node*& out) noexcept {
     switch (*at) {
         case '"':
-            return string(at + 1);
-        case '{':
-            return object(at);
-        case '[':
-            return array(at);
+            return string(at, out, false);
+        case '{': {
+            const cursor c = object(at, out);
+            out = c.out;
+            return c.at;
+        }
+        case '[': {
+            const cursor c = array(at, out);
+            out = c.out;
+            return c.at;
+        }
         case 't':
-            return literal(at, "true", kind::boolean, true);
+            return literal(at, out, "true", kind::boolean, true);
         case 'f':
-            return literal(at, "false", kind::boolean, false);
+            return literal(at, out, "false", kind::boolean, false);
         case 'n':
-            return literal(at, "null", kind::null, false);
+            return literal(at, out, "null", kind::null, false);
         case '-':
         case '0':
         case '1':
@@ -183,112 +224,139 @@ char* parser::value(char* at) noexcept {
         case '7':
         case '8':
         case '9':
-            return number(at);
+            return number(at, out);
         default:
             return fail(code::unexpected_byte, at);
     }
 }
 
-char* parser::literal(char* at, std::string_view token, kind type, bool flag) noexcept {
-    const auto left = static_cast<std::size_t>(end_ - at);
-    const std::size_t shown = std::min(left, token.size());
-    if (std::memcmp(at, token.data(), shown) != 0) {
-        return fail(code::bad_literal, at);
+template <scan_variant V>
+[[gnu::always_inline]] inline char* parser<V>::literal(char* at, node*& out, std::string_view token,
+                                                       kind type, bool flag) noexcept {
+    char* const behind = at + token.size();
+    if (behind > end_ || std::memcmp(at, token.data(), token.size()) != 0) [[unlikely]] {
+        return odd_literal(at, token);
     }
-    if (shown < token.size()) {
-        return fail(code::unexpected_end, end_);
+    if (!has_room(at, out)) [[unlikely]] {
+        return nullptr;
     }
-    node* const n = push();
-    if (n == nullptr) {
-        return fail(code::nodes, at);
-    }
-    n->type = type;
-    n->flag = flag;
-    n->size = 0;
-    n->skip = 1;
-    return at + token.size();
-}
-
-char* parser::number(char* at) noexcept {
-    const base::number_scan scan = base::scan_number(at, end_);
-    if (!scan.ok) {
-        return fail(scan.end == end_ ? code::unexpected_end : code::bad_number, scan.end);
-    }
-    node* const n = push();
-    if (n == nullptr) {
-        return fail(code::nodes, at);
-    }
-    n->type = kind::number;
-    n->flag = scan.integer;
-    n->size = static_cast<std::uint32_t>(scan.end - at);
-    n->text = at;
-    return at + n->size;
-}
-
-// The text of a string lies in [start, end), the input goes on at `behind`.
-char* parser::finish_string(char* start, char* end, char* behind) noexcept {
-    node* const n = push();
-    if (n == nullptr) {
-        return fail(code::nodes, start - 1);
-    }
-    n->type = kind::string;
-    n->flag = false;
-    n->size = static_cast<std::uint32_t>(end - start);
-    n->text = start;
+    *out++ = {type, flag, 0, {.skip = 1}};
     return behind;
 }
 
-// `at` is behind the opening quote. Most strings of a message are short and plain: one block
-// decides them without a call.
-char* parser::string(char* at) noexcept {
-#if defined(__SSE2__)
-    const __m128i v = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
-    const __m128i control = _mm_cmpeq_epi8(_mm_min_epu8(v, _mm_set1_epi8(0x1F)), v);
-    const __m128i quote = _mm_cmpeq_epi8(v, _mm_set1_epi8('"'));
-    const __m128i escape = _mm_cmpeq_epi8(v, _mm_set1_epi8('\\'));
-    // Bytes of 0x80 and above have the sign bit that movemask reads: v itself joins the OR.
-    const auto hits = static_cast<std::uint32_t>(
-        _mm_movemask_epi8(_mm_or_si128(_mm_or_si128(quote, escape), _mm_or_si128(control, v))));
-    if (hits != 0) {
-        char* const place = at + std::countr_zero(hits);
-        if (place < end_ && *place == '"') [[likely]] {
-            return finish_string(at, place, place + 1);
+template <scan_variant V>
+[[gnu::cold]] char* parser<V>::odd_literal(char* at, std::string_view token) noexcept {
+    const auto left = static_cast<std::size_t>(std::max(end_, at) - at);
+    const bool cut = std::memcmp(at, token.data(), std::min(left, token.size())) == 0;
+    return cut ? fail(code::unexpected_end, end_) : fail(code::bad_literal, at);
+}
+
+template <scan_variant V>
+[[gnu::always_inline]] inline char* parser<V>::number(char* at, node*& out) noexcept {
+    char* const digits = at + (*at == '-' ? 1 : 0);
+    char* end = digits_end(digits, end_);
+    bool good = end != digits && (*digits != '0' || end == digits + 1);
+    const bool integer = *end != '.';
+    if (!integer) {
+        char* const fraction = end + 1;
+        end = digits_end(fraction, end_);
+        good &= end != fraction;
+    }
+    if (!has_room(at, out)) [[unlikely]] {
+        return nullptr;
+    }
+    if (!good || end >= end_ || (*end | 0x20) == 'e') [[unlikely]] {
+        end = odd_number(at, out);
+    } else {
+        *out = {kind::number, integer, static_cast<std::uint32_t>(end - at), {.text = at}};
+    }
+    ++out;
+    return end;
+}
+
+// Exponents, numbers that end with the input, and malformed ones.
+template <scan_variant V>
+char* parser<V>::odd_number(char* at, node* out) noexcept {
+    if (at >= end_) {
+        return fail(code::unexpected_end, end_);
+    }
+    const base::number_scan scan = base::scan_number(at, end_);
+    if (!scan.ok) {
+        return fail(code::bad_number, scan.end);
+    }
+    const auto size = static_cast<std::uint32_t>(scan.end - at);
+    *out = {kind::number, scan.integer, size, {.text = at}};
+    return at + size;
+}
+
+// Most strings of a message are short and plain: one block decides them.
+template <scan_variant V>
+[[gnu::always_inline]] inline char* parser<V>::string(char* at, node*& out, bool guess) noexcept {
+    if (!has_room(at, out)) [[unlikely]] {
+        return nullptr;
+    }
+    char* const text = at + 1;
+    node* const made = out++;
+#if defined(__x86_64__)
+    if constexpr (V != scan_variant::portable) {
+        const auto hits = simd::mask_of(simd::special_or_high_16(simd::load_16(text)));
+        if (hits == 0) {
+            return long_string(text, text + 16, made);
+        }
+        const int length = std::countr_zero(hits);
+        char* const end = text + (guess ? guessed(length) : length);
+        if (*end == '"' && end < end_) [[likely]] {
+            return end_string(text, end, end + 1, made);
+        }
+        return *end == '\\' ? escaped_string(text, end, made) : long_string(text, end, made);
+    }
+#endif
+    return long_string(text, text, made);
+}
+
+template <scan_variant V>
+std::size_t parser<V>::valid_utf8(const char* at, const char* end) noexcept {
+    const std::string_view run(at, static_cast<std::size_t>(end - at));
+    return V == scan_variant::avx2 ? base::utf8::valid_prefix(run)
+                                   : base::utf8::valid_prefix(run, base::utf8::variant::scalar);
+}
+
+// [text, at) is plain.
+template <scan_variant V>
+char* parser<V>::long_string(char* text, char* at, node* out) noexcept {
+#if defined(__x86_64__)
+    if constexpr (V != scan_variant::portable) {
+        // One more block before the call.
+        const auto hits = simd::mask_of(simd::special_or_high_16(simd::load_16(at)));
+        char* const end = at + (hits != 0 ? std::countr_zero(hits) : 0);
+        if (hits != 0 && *end == '"' && end < end_) {
+            return end_string(text, end, end + 1, out);
         }
     }
 #endif
-    return long_string(at);
+    if (at >= end_) {
+        return fail(code::unexpected_end, end_);
+    }
+    const string_run run = find_string_end(at, end_, V);
+    char* const end = at + (run.end - at);
+    if (run.non_ascii) {
+        char* const valid = at + valid_utf8(at, end);
+        if (valid != end) {
+            return fail(code::bad_utf8, valid);
+        }
+    }
+    if (end != end_ && *end == '"') {
+        return end_string(text, end, end + 1, out);
+    }
+    return escaped_string(text, end, out);
 }
 
-char* parser::long_string(char* at) noexcept {
-    char* const start = at;
-    char* out = at;
-    for (;;) {
-        // Up to the first escape nothing moves; from then on the text slides down to `out`.
-        string_run found{at, false};
-        if (out == at) {
-            found = find_string_end(at, end_);
-        } else if (at != end_ && *at != '\\') {
-            found = move_string_run(at, end_, out);
-        }
-        const auto length = static_cast<std::size_t>(found.end - at);
-        if (found.non_ascii) {
-            const std::size_t valid = base::utf8::valid_prefix({out, length});
-            if (valid != length) {
-                return fail(code::bad_utf8, at + valid);
-            }
-        }
-        out += length;
-        at += length;
-        if (at == end_) {
-            return fail(code::unexpected_end, at);
-        }
-        if (*at == '"') {
-            return finish_string(start, out, at + 1);
-        }
-        if (*at != '\\') {
-            return fail(code::control_character, at);
-        }
-        const unescaped one = unescape(at, end_, out);
+// [text, at) needs no more work. From the first escape on the text moves down.
+template <scan_variant V>
+char* parser<V>::escaped_string(char* text, char* at, node* out) noexcept {
+    char* to = at;
+    while (at < end_ && *at == '\\') {
+        const unescaped one = unescape(at, end_, to);
         switch (one.what) {
             case unescaped::outcome::ok:
                 break;
@@ -300,82 +368,111 @@ char* parser::long_string(char* at) noexcept {
                 return fail(code::lone_surrogate, at);
         }
         at += one.read;
-        out += one.written;
+        to += one.written;
+        if (*at == '"' && at < end_) {
+            break;
+        }
+        const string_run run = move_string_run(at, end_, to, V);
+        const auto size = static_cast<std::size_t>(run.end - at);
+        if (run.non_ascii) {
+            const std::size_t valid = valid_utf8(to, to + size);
+            if (valid != size) {
+                return fail(code::bad_utf8, at + valid);
+            }
+        }
+        at += size;
+        to += size;
     }
+    if (at < end_ && *at == '"') {
+        return end_string(text, to, at + 1, out);
+    }
+    return fail(code::control_character, at);
 }
 
-// Pushes the node of a container and steps over its bracket and white space.
-char* parser::open(char* at, kind type) noexcept {
-    if (depth_ == bounds_.depth_max) [[unlikely]] {
+// Makes the node of a container and steps over its bracket and white space.
+template <scan_variant V>
+[[gnu::always_inline]] inline char* parser<V>::open(char* at, node*& out, kind type,
+                                                    std::size_t& index) noexcept {
+    if (at >= end_ || depth_ == bounds_.depth_max) [[unlikely]] {
         return fail(code::depth, at);
     }
-    node* const n = push();
-    if (n == nullptr) [[unlikely]] {
-        return fail(code::nodes, at);
+    if (!has_room(at, out)) [[unlikely]] {
+        return nullptr;
     }
     ++depth_;
-    n->type = type;
-    n->flag = false;
+    index = static_cast<std::size_t>(out - nodes_);
+    out->type = type;
+    out->flag = false;
+    ++out;
     return skip(at + 1);
 }
 
-char* parser::close(std::size_t index, std::uint32_t size, char* at) noexcept {
+template <scan_variant V>
+[[gnu::always_inline]] inline cursor parser<V>::close(char* at, node* out, std::size_t index,
+                                                      std::uint32_t size) noexcept {
+    if (at >= end_) [[unlikely]] {
+        return {fail(code::unexpected_end, end_), out};
+    }
     nodes_[index].size = size;
-    nodes_[index].skip = count_ - index;
+    nodes_[index].skip = static_cast<std::size_t>(out - nodes_) - index;
     --depth_;
-    return at + 1;
+    return {at + 1, out};
 }
 
-char* parser::array(char* at) noexcept {
-    const std::size_t index = count_;
-    at = open(at, kind::array);
+template <scan_variant V>
+cursor parser<V>::array(char* at, node* out) noexcept {
+    std::size_t index = 0;
+    at = open(at, out, kind::array, index);
     if (at == nullptr) [[unlikely]] {
-        return nullptr;
+        return {nullptr, out};
     }
-    if (at != end_ && *at == ']') {
-        return close(index, 0, at);
+    if (*at == ']') {
+        return close(at, out, index, 0);
     }
     for (std::uint32_t size = 1;; ++size) {
-        at = value(at);
+        at = value(at, out);
         if (at == nullptr) [[unlikely]] {
-            return nullptr;
+            return {nullptr, out};
         }
         at = skip(at);
-        if (at == end_ || *at != ',') {
-            return at != end_ && *at == ']' ? close(index, size, at) : fail_unexpected(at);
+        if (*at != ',') {
+            return *at == ']' ? close(at, out, index, size)
+                              : cursor{fail(code::unexpected_byte, at), out};
         }
         at = skip(at + 1);
     }
 }
 
-char* parser::object(char* at) noexcept {
-    const std::size_t index = count_;
-    at = open(at, kind::object);
+template <scan_variant V>
+cursor parser<V>::object(char* at, node* out) noexcept {
+    std::size_t index = 0;
+    at = open(at, out, kind::object, index);
     if (at == nullptr) [[unlikely]] {
-        return nullptr;
+        return {nullptr, out};
     }
-    if (at != end_ && *at == '}') {
-        return close(index, 0, at);
+    if (*at == '}') {
+        return close(at, out, index, 0);
     }
     for (std::uint32_t size = 1;; ++size) {
-        if (at == end_ || *at != '"') [[unlikely]] {
-            return fail_unexpected(at);
+        if (*at != '"') [[unlikely]] {
+            return {fail(code::unexpected_byte, at), out};
         }
-        at = string(at + 1);
+        at = string(at, out, size <= guessed_members);
         if (at == nullptr) [[unlikely]] {
-            return nullptr;
+            return {nullptr, out};
         }
         at = skip(at);
-        if (at == end_ || *at != ':') [[unlikely]] {
-            return fail_unexpected(at);
+        if (*at != ':') [[unlikely]] {
+            return {fail(code::unexpected_byte, at), out};
         }
-        at = value(skip(at + 1));
+        at = value(skip(at + 1), out);
         if (at == nullptr) [[unlikely]] {
-            return nullptr;
+            return {nullptr, out};
         }
         at = skip(at);
-        if (at == end_ || *at != ',') {
-            return at != end_ && *at == '}' ? close(index, size, at) : fail_unexpected(at);
+        if (*at != ',') {
+            return *at == '}' ? close(at, out, index, size)
+                              : cursor{fail(code::unexpected_byte, at), out};
         }
         at = skip(at + 1);
     }
@@ -383,11 +480,25 @@ char* parser::object(char* at) noexcept {
 
 }  // namespace
 
-parse_result parse(char* data, std::size_t size, base::arena& memory,
-                   const parse_limits& bounds) noexcept {
+parse_result parse(char* data, std::size_t size, base::arena& memory, const parse_limits& bounds,
+                   scan_variant v) noexcept {
     PILLION_ASSERT(size <= UINT32_MAX);
     PILLION_ASSERT(bounds.depth_max <= limits::json_depth_max);
-    return parser(data, size, memory, bounds).run();
+    switch (v) {
+#if defined(__x86_64__)
+        case scan_variant::avx2:
+            return parser<scan_variant::avx2>(data, size, memory, bounds).run();
+        case scan_variant::sse2:
+            return parser<scan_variant::sse2>(data, size, memory, bounds).run();
+#endif
+        default:
+            return parser<scan_variant::portable>(data, size, memory, bounds).run();
+    }
+}
+
+parse_result parse(char* data, std::size_t size, base::arena& memory,
+                   const parse_limits& bounds) noexcept {
+    return parse(data, size, memory, bounds, best_variant());
 }
 
 }  // namespace pillion::json

@@ -5,6 +5,12 @@
 // order mark, raw control characters and anything behind the value are refused. Bytes come from a
 // peer, so every fault is a parse_error, never an assertion.
 //
+// Numbers of any size are kept as they were written: integers are exact as far as 64 bits go, and
+// whoever echoes a number echoes its text. Duplicate names are kept too, in order; the last of them
+// counts wherever one is looked up (view::operator[], equal()), and who must not take such an
+// object asks has_duplicate_key(). Nesting and the number of values are limited here, the size of
+// the text by the transports.
+//
 // Ownership: the caller's buffer and arena must outlive every view of the result.
 // Thread-safety: parse() keeps no state; buffer and arena belong to the calling thread.
 #pragma once
@@ -16,6 +22,7 @@
 
 #include "base/arena.hpp"
 #include "base/limits.hpp"
+#include "json/string_scan.hpp"
 
 namespace pillion::json {
 
@@ -58,5 +65,8 @@ struct parse_result {
 // REQUIRES: size < 4 GiB, bounds.depth_max <= limits::json_depth_max.
 parse_result parse(char* data, std::size_t size, base::arena& memory,
                    const parse_limits& bounds = {}) noexcept;
+// The same by one implementation of the scans. REQUIRES: available(v).
+parse_result parse(char* data, std::size_t size, base::arena& memory, const parse_limits& bounds,
+                   scan_variant v) noexcept;
 
 }  // namespace pillion::json

@@ -1,8 +1,10 @@
 #include "json/string_scan.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
+#include "json/simd.hpp"
 #include "json/swar.hpp"
 
 #if defined(__x86_64__)
@@ -32,6 +34,12 @@ string_run string_end_portable(const char* at, const char* end) noexcept {
     return {at, non_ascii};
 }
 
+bool is_separator(char c) noexcept { return c == ',' || c == ':' || c == '[' || c == '{'; }
+
+std::size_t separators_portable(const char* at, const char* end) noexcept {
+    return static_cast<std::size_t>(std::count_if(at, end, is_separator));
+}
+
 const char* token_portable(const char* at, const char* end) noexcept {
     while (at != end && is_space(*at)) {
         ++at;
@@ -41,25 +49,15 @@ const char* token_portable(const char* at, const char* end) noexcept {
 
 #if defined(__x86_64__)
 
-std::uint32_t mask_of(__m128i hits) noexcept {
-    return static_cast<std::uint32_t>(_mm_movemask_epi8(hits));
-}
-
-__m128i load_16(const char* at) noexcept {
-    return _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
-}
+using simd::load_16;
+using simd::mask_of;
+using simd::special_16;
+using simd::store_16;
 
 // Bits for the bytes of a block at and behind the end of the input, so that the last block always
 // has a hit and the search needs no second condition.
 std::uint32_t beyond(std::ptrdiff_t left, std::ptrdiff_t block) noexcept {
     return left >= block ? 0U : ~std::uint32_t{0} << left;
-}
-
-__m128i special_16(__m128i v) noexcept {
-    const __m128i control = _mm_cmpeq_epi8(_mm_min_epu8(v, _mm_set1_epi8(0x1F)), v);
-    const __m128i quote = _mm_cmpeq_epi8(v, _mm_set1_epi8('"'));
-    const __m128i escape = _mm_cmpeq_epi8(v, _mm_set1_epi8('\\'));
-    return _mm_or_si128(_mm_or_si128(quote, escape), control);
 }
 
 string_run string_end_sse2(const char* at, const char* end) noexcept {
@@ -101,11 +99,16 @@ string_run move_run_sse2(const char* at, const char* end, char* out) noexcept {
         const std::uint32_t high = mask_of(v);
         if (hits != 0) {
             const int place = std::countr_zero(hits);
-            move_short(out, at, place);
+            if (at - out >= 16) {
+                // What lies between was read already: no need to be exact.
+                store_16(out, v);
+            } else {
+                move_short(out, at, place);
+            }
             return {at + place, non_ascii || (high & ((1U << place) - 1)) != 0};
         }
         // Overwrites only bytes before at + 16, which have been read.
-        _mm_storeu_si128(reinterpret_cast<__m128i*>(out), v);
+        store_16(out, v);
         non_ascii |= high != 0;
     }
 }
@@ -177,22 +180,54 @@ const char* token_sse2(const char* at, const char* end) noexcept {
     }
 }
 
+// One bit of case is all that '[' and '{' differ in; neither ',' nor ':' has a partner.
+std::size_t separators_sse2(const char* at, const char* end) noexcept {
+    std::size_t count = 0;
+    for (; end - at >= 16; at += 16) {
+        const __m128i v = load_16(at);
+        const __m128i bracket =
+            _mm_cmpeq_epi8(_mm_or_si128(v, _mm_set1_epi8(0x20)), _mm_set1_epi8('{'));
+        const __m128i comma = _mm_cmpeq_epi8(v, _mm_set1_epi8(','));
+        const __m128i colon = _mm_cmpeq_epi8(v, _mm_set1_epi8(':'));
+        count += static_cast<std::size_t>(
+            std::popcount(mask_of(_mm_or_si128(_mm_or_si128(comma, colon), bracket))));
+    }
+    return count + separators_portable(at, end);
+}
+
+[[gnu::target("avx2,popcnt")]] std::size_t separators_avx2(const char* at,
+                                                           const char* end) noexcept {
+    std::size_t count = 0;
+    for (; end - at >= 32; at += 32) {
+        const __m256i v = load_32(at);
+        const __m256i bracket =
+            _mm256_cmpeq_epi8(_mm256_or_si256(v, _mm256_set1_epi8(0x20)), _mm256_set1_epi8('{'));
+        const __m256i comma = _mm256_cmpeq_epi8(v, _mm256_set1_epi8(','));
+        const __m256i colon = _mm256_cmpeq_epi8(v, _mm256_set1_epi8(':'));
+        const __m256i hits = _mm256_or_si256(_mm256_or_si256(comma, colon), bracket);
+        count += static_cast<std::size_t>(
+            __builtin_popcount(static_cast<std::uint32_t>(_mm256_movemask_epi8(hits))));
+    }
+    return count + separators_portable(at, end);
+}
+
 #endif
 
+}  // namespace
+
 // The features are read from a word that the C runtime fills before main: cheaper than a pointer.
-scan_variant best() noexcept {
+scan_variant best_variant() noexcept {
 #if defined(__x86_64__)
-    return __builtin_cpu_supports("avx2") != 0 ? scan_variant::avx2 : scan_variant::sse2;
+    const bool wide = __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("popcnt") != 0;
+    return wide ? scan_variant::avx2 : scan_variant::sse2;
 #else
     return scan_variant::portable;
 #endif
 }
 
-}  // namespace
-
 bool available(scan_variant v) noexcept {
-    return v == scan_variant::portable || best() == v ||
-           (best() == scan_variant::avx2 && v == scan_variant::sse2);
+    return v == scan_variant::portable || best_variant() == v ||
+           (best_variant() == scan_variant::avx2 && v == scan_variant::sse2);
 }
 
 string_run find_string_end(const char* at, const char* end, scan_variant v) noexcept {
@@ -234,16 +269,29 @@ const char* find_token(const char* at, const char* end, scan_variant v) noexcept
     return token_portable(at, end);
 }
 
+std::size_t count_separators(const char* at, const char* end, scan_variant v) noexcept {
+#if defined(__x86_64__)
+    if (v == scan_variant::avx2) {
+        return separators_avx2(at, end);
+    }
+    if (v == scan_variant::sse2) {
+        return separators_sse2(at, end);
+    }
+#endif
+    static_cast<void>(v);
+    return separators_portable(at, end);
+}
+
 string_run find_string_end(const char* at, const char* end) noexcept {
-    return find_string_end(at, end, best());
+    return find_string_end(at, end, best_variant());
 }
 
 string_run move_string_run(const char* at, const char* end, char* out) noexcept {
-    return move_string_run(at, end, out, best());
+    return move_string_run(at, end, out, best_variant());
 }
 
 const char* find_token(const char* at, const char* end) noexcept {
-    return find_token(at, end, best());
+    return find_token(at, end, best_variant());
 }
 
 }  // namespace pillion::json

@@ -1,5 +1,6 @@
 #include "json/unescape.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 
@@ -11,26 +12,21 @@ namespace {
 
 using outcome = unescaped::outcome;
 
-constexpr std::array<char, 256> short_escapes = [] {
-    std::array<char, 256> table{};
-    table['"'] = '"';
-    table['\\'] = '\\';
-    table['/'] = '/';
-    table['b'] = '\b';
-    table['f'] = '\f';
-    table['n'] = '\n';
-    table['r'] = '\r';
-    table['t'] = '\t';
+// The value of a hex digit, negative for all other bytes.
+constexpr std::array<std::int8_t, 256> hex_values = [] {
+    std::array<std::int8_t, 256> table{};
+    table.fill(-1);
+    for (int i = 0; i < 10; ++i) {
+        table[static_cast<std::size_t>('0' + i)] = static_cast<std::int8_t>(i);
+    }
+    for (int i = 0; i < 6; ++i) {
+        table[static_cast<std::size_t>('a' + i)] = static_cast<std::int8_t>(10 + i);
+        table[static_cast<std::size_t>('A' + i)] = static_cast<std::int8_t>(10 + i);
+    }
     return table;
 }();
 
-int hex_digit(char c) noexcept {
-    if (c >= '0' && c <= '9') {
-        return c - '0';
-    }
-    const char lower = static_cast<char>(c | 0x20);
-    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
+int hex_value(char c) noexcept { return hex_values[static_cast<unsigned char>(c)]; }
 
 struct code_unit {
     std::uint32_t value;
@@ -39,21 +35,27 @@ struct code_unit {
 
 // The four hex digits behind "\u".
 code_unit read_unit(const char* at, const char* end) noexcept {
-    std::uint32_t value = 0;
-    for (int i = 0; i < 4; ++i, ++at) {
-        if (at == end) {
-            return {0, outcome::cut_short};
+    if (end - at >= 4) [[likely]] {
+        const int high = hex_value(at[0]) << 4 | hex_value(at[1]);
+        const int low = hex_value(at[2]) << 4 | hex_value(at[3]);
+        if ((high | low) >= 0) [[likely]] {
+            return {static_cast<std::uint32_t>(high << 8 | low), outcome::ok};
         }
-        const int digit = hex_digit(*at);
-        if (digit < 0) {
-            return {0, outcome::malformed};
-        }
-        value = value << 4 | static_cast<std::uint32_t>(digit);
+        return {0, outcome::malformed};
     }
-    return {value, outcome::ok};
+    const bool hex = std::all_of(at, end, [](char c) { return hex_value(c) >= 0; });
+    return {0, hex ? outcome::cut_short : outcome::malformed};
 }
 
-unescaped unescape_unicode(const char* at, const char* end, char* out) noexcept {
+}  // namespace
+
+unescaped detail::unescape_unicode(const char* at, const char* end, char* out) noexcept {
+    if (at + 1 == end) {
+        return {outcome::cut_short, 0, 0};
+    }
+    if (at[1] != 'u') {
+        return {outcome::malformed, 0, 0};
+    }
     const code_unit first = read_unit(at + 2, end);
     if (first.what != outcome::ok) {
         return {first.what, 0, 0};
@@ -80,23 +82,6 @@ unescaped unescape_unicode(const char* at, const char* end, char* out) noexcept 
     }
     const std::uint32_t scalar = 0x10000 + ((first.value - 0xD800) << 10) + (second.value - 0xDC00);
     return {outcome::ok, 12, static_cast<std::uint8_t>(base::utf8::encode(scalar, out))};
-}
-
-}  // namespace
-
-unescaped unescape(const char* at, const char* end, char* out) noexcept {
-    if (at + 1 == end) {
-        return {outcome::cut_short, 0, 0};
-    }
-    if (at[1] == 'u') {
-        return unescape_unicode(at, end, out);
-    }
-    const char plain = short_escapes[static_cast<unsigned char>(at[1])];
-    if (plain == '\0') {
-        return {outcome::malformed, 0, 0};
-    }
-    *out = plain;
-    return {outcome::ok, 2, 1};
 }
 
 }  // namespace pillion::json

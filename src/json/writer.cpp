@@ -1,22 +1,22 @@
 #include "json/writer.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "json/node.hpp"
+#include "json/simd.hpp"
 
 namespace pillion::json {
 
-void writer::string_escaped(std::string_view text) noexcept {
-    check_utf8(text);
-    begin_value();
-    out_.append('"');
-    for (; !text.empty(); text.remove_prefix(std::min(text.size(), escape_block))) {
-        const std::string_view block = text.substr(0, escape_block);
-        char* const at = out_.reserve(escaped_size_max(block.size()));
-        const char* const end = write_escaped(block.data(), block.data() + block.size(), at);
-        out_.commit(static_cast<std::size_t>(end - at));
+void writer::escaped_rest(const char* at, const char* end) noexcept {
+    while (at != end) {
+        const char* const stop = at + std::min<std::ptrdiff_t>(end - at, escape_block);
+        char* const to = out_.reserve(escaped_size_max(escape_block) + 1);
+        out_.commit(static_cast<std::size_t>(write_escaped(at, stop, to) - to));
+        at = stop;
     }
     out_.append('"');
+    comma_ = true;
 }
 
 void writer::string_lossy(std::string_view text) noexcept {
@@ -29,47 +29,112 @@ void writer::string_lossy(std::string_view text) noexcept {
 }
 
 void writer::value(view v) noexcept {
-    if (v) {
-        any(v.raw());
-    } else {
-        null();
+    if (!v) {
+        return null();
+    }
+    parsed(comma_ ? ',' : '\0', v.raw());
+    comma_ = true;
+}
+
+namespace {
+
+// Texts of a document may be read a block further than they reach.
+constexpr std::size_t block = 16;
+
+#if defined(__x86_64__)
+// Copies a block; whether its first `size` bytes are plain.
+bool copy_block(const char* text, std::uint32_t size, char* out) noexcept {
+    const __m128i v = simd::load_16(text);
+    simd::store_16(out, v);
+    return (simd::mask_of(simd::special_16(v)) & ((1U << size) - 1)) == 0;
+}
+#else
+bool copy_block(const char* text, std::uint32_t size, char* out) noexcept {
+    return copy_plain(text, text + size, out) == text + size;
+}
+#endif
+
+// Nothing for '\0'.
+char* put_separator(char* at, char separator) noexcept {
+    *at = separator;
+    return at + (separator != '\0' ? 1 : 0);
+}
+
+}  // namespace
+
+void writer::parsed(char separator, const node* n) noexcept {
+    switch (n->type) {
+        case kind::number:
+            return parsed_number(separator, n);
+        case kind::string:
+            return parsed_string(separator, n);
+        case kind::array:
+        case kind::object:
+            return parsed_container(separator, n);
+        default: {
+            const std::string_view token =
+                n->type != kind::boolean ? "null" : (n->flag ? "true" : "false");
+            char* const begin = out_.reserve(token.size() + 1);
+            char* const at = put_separator(begin, separator);
+            std::memcpy(at, token.data(), token.size());
+            out_.commit(static_cast<std::size_t>(at + token.size() - begin));
+        }
     }
 }
 
-void writer::any(const node* n) noexcept {
-    switch (n->type) {
-        case kind::missing:
-        case kind::null:
-            return null();
-        case kind::boolean:
-            return boolean(n->flag);
-        case kind::number:
-            return put(n->view_text());
-        case kind::string:
-            return string(n->view_text());
-        case kind::array:
-        case kind::object:
-            return container(n);
+void writer::parsed_number(char separator, const node* n) noexcept {
+    char* const begin = out_.reserve(n->size + 1 + block);
+    char* const at = put_separator(begin, separator);
+    if (n->size <= block) {
+        copy_block(n->text, n->size, at);
+    } else {
+        std::memcpy(at, n->text, n->size);
+    }
+    out_.commit(static_cast<std::size_t>(at + n->size - begin));
+}
+
+void writer::parsed_string(char separator, const node* n) noexcept {
+    char* const begin = out_.reserve(n->size + 3 + block);
+    char* at = put_separator(begin, separator);
+    *at++ = '"';
+    const char* const end = n->text + n->size;
+    const char* stop = end;
+    if (n->size > block) {
+        stop = copy_plain(n->text, end, at);
+    } else if (!copy_block(n->text, n->size, at)) {
+        stop = n->text;
+    }
+    at += stop - n->text;
+    if (stop == end) [[likely]] {
+        *at++ = '"';
+    }
+    out_.commit(static_cast<std::size_t>(at - begin));
+    if (stop != end) {
+        escaped_rest(stop, end);
     }
 }
 
 // Recursion is bounded by the depth limit of the parser.
-void writer::container(const node* n) noexcept {
+void writer::parsed_container(char separator, const node* n) noexcept {
+    const bool object = n->type == kind::object;
+    char bracket = object ? '{' : '[';
+    if (separator != '\0') {
+        out_.append(separator);
+    }
+    if (n->size == 0) {
+        out_.append(bracket);
+    }
     const node* const end = next(n);
-    if (n->type == kind::array) {
-        begin_array();
-        for (const node* at = n + 1; at != end; at = next(at)) {
-            any(at);
+    for (const node* at = n + 1; at != end; at = next(at)) {
+        if (object) {
+            parsed_string(bracket, at);
+            parsed(':', ++at);
+        } else {
+            parsed(bracket, at);
         }
-        end_array();
-        return;
+        bracket = ',';
     }
-    begin_object();
-    for (const node* at = n + 1; at != end; at = next(at + 1)) {
-        key(at->view_text());
-        any(at + 1);
-    }
-    end_object();
+    out_.append(object ? '}' : ']');
 }
 
 }  // namespace pillion::json

@@ -49,21 +49,21 @@ class writer {
 
     // A string, quoted and escaped. REQUIRES: valid UTF-8 (asserted in debug builds).
     void string(std::string_view text) noexcept {
-        const char* const end = text.data() + text.size();
-        if (find_escape(text.data(), end) != end) [[unlikely]] {
-            return string_escaped(text);
-        }
         check_utf8(text);
-        char* at = out_.reserve(text.size() + 3);
-        const bool comma = comma_;
+        char* const begin = out_.reserve(text.size() + 3);
+        char* at = begin;
         *at = ',';
-        at += comma ? 1 : 0;
+        at += comma_ ? 1 : 0;
         *at++ = '"';
-        if (!text.empty()) {
-            std::memcpy(at, text.data(), text.size());
+        const char* const end = text.data() + text.size();
+        const char* const stop = copy_plain(text.data(), end, at);
+        at += stop - text.data();
+        if (stop != end) [[unlikely]] {
+            out_.commit(static_cast<std::size_t>(at - begin));
+            return escaped_rest(stop, end);
         }
-        at[text.size()] = '"';
-        out_.commit(text.size() + (comma ? 3 : 2));
+        *at++ = '"';
+        out_.commit(static_cast<std::size_t>(at - begin));
         comma_ = true;
     }
     // A string of unknown origin: every bad UTF-8 sequence becomes U+FFFD.
@@ -93,7 +93,8 @@ class writer {
     }
     void boolean(bool truth) noexcept { put(truth ? "true" : "false"); }
     void null() noexcept { put("null"); }
-    // A parsed value, compactly, numbers by their text; a missing one is written as null.
+    // A parsed value, compactly, numbers by their text; a missing one is written as null. Reads a
+    // block of the padding that json::parse() asks for.
     void value(view v) noexcept;
 
     base::byte_buffer& buffer() noexcept { return out_; }
@@ -132,12 +133,16 @@ class writer {
         }
         comma_ = true;
     }
-    [[gnu::noinline]] void string_escaped(std::string_view text) noexcept;
+    // The rest of a string and its closing quote.
+    [[gnu::noinline]] void escaped_rest(const char* at, const char* end) noexcept;
     static void check_utf8([[maybe_unused]] std::string_view text) noexcept {
         PILLION_DEBUG_ASSERT(base::utf8::validate(text));
     }
-    void any(const node* n) noexcept;
-    void container(const node* n) noexcept;
+    // A value of a document, behind `separator`.
+    void parsed(char separator, const node* n) noexcept;
+    void parsed_string(char separator, const node* n) noexcept;
+    void parsed_number(char separator, const node* n) noexcept;
+    void parsed_container(char separator, const node* n) noexcept;
 
     base::byte_buffer& out_;
     bool comma_ = false;

@@ -1,7 +1,9 @@
 #include "base/number.hpp"
 
 #include <cmath>
+#include <cstdlib>
 #include <limits>
+#include <random>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -67,6 +69,24 @@ TEST(number, doubles_are_rounded_to_nearest_and_bounded) {
     EXPECT_EQ(parse_f64("0e99999999999999999999"), 0.0);
     EXPECT_TRUE(std::signbit(*parse_f64("-0")));
     EXPECT_EQ(parse_f64("0." + std::string(400, '0') + "1e401"), 1.0);
+}
+
+// Short decimals take a way of their own, up to fifteen digits: both sides of that border.
+TEST(number, decimals_of_every_length_are_the_nearest_double) {
+    std::mt19937_64 random(5);
+    for (int i = 0; i < 50'000; ++i) {
+        std::string text = std::to_string(random());
+        text.resize(1 + random() % text.size());
+        const std::size_t point = random() % (text.size() + 1);
+        if (point > 0 && point < text.size()) {
+            text.insert(point, ".");
+        }
+        text.insert(0, i % 2 == 0 ? "-" : "");
+        EXPECT_EQ(parse_f64(text), std::strtod(text.c_str(), nullptr)) << text;
+        EXPECT_EQ(parse_f64(text + "."), std::nullopt) << text;
+        EXPECT_EQ(parse_f64(text + "x"), std::nullopt) << text;
+        EXPECT_EQ(parse_f64("0" + text), std::nullopt) << text;
+    }
 }
 
 TEST(number, integral_values_are_found_in_any_spelling) {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <pillion/json.hpp>
 
@@ -28,6 +29,25 @@ inline constexpr std::string_view samples[] = {
     R"([[[[[[]]]],{}],{"a":{"b":{"c":[{}]}}}])",
 };
 
+// The implementations that this machine can run.
+inline std::vector<scan_variant> variants() {
+    std::vector<scan_variant> all;
+    for (const auto v : {scan_variant::portable, scan_variant::sse2, scan_variant::avx2}) {
+        if (available(v)) {
+            all.push_back(v);
+        }
+    }
+    return all;
+}
+
+// What a parser made of an input.
+struct judgement {
+    parse_error::code error;
+    std::size_t offset;
+    std::string written;
+    friend bool operator==(const judgement&, const judgement&) = default;
+};
+
 // Parses a copy that sits at the very end of a heap block (but for the padding), so that the
 // address sanitizer sees every read too far. The padding tempts a parser to go on.
 class padded {
@@ -46,6 +66,7 @@ class padded {
     parse_result parse(const parse_limits& bounds = {}) {
         return json::parse(bytes_.get(), size_, memory_, bounds);
     }
+    parse_result parse(scan_variant v) { return json::parse(bytes_.get(), size_, memory_, {}, v); }
     const char* data() const { return bytes_.get(); }
 
  private:

@@ -10,19 +10,12 @@
 #include "json/escape.hpp"
 #include "json/string_scan.hpp"
 #include "json/swar.hpp"
+#include "samples.hpp"
 
 namespace pillion::json {
 namespace {
 
-std::vector<scan_variant> variants() {
-    std::vector<scan_variant> all;
-    for (const auto v : {scan_variant::portable, scan_variant::sse2, scan_variant::avx2}) {
-        if (available(v)) {
-            all.push_back(v);
-        }
-    }
-    return all;
-}
+using test::variants;
 
 bool special(char c) { return static_cast<unsigned char>(c) < 0x20 || c == '"' || c == '\\'; }
 bool space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
@@ -42,6 +35,15 @@ struct block {
     char* end;
 };
 
+void check_copy(const char* text, std::size_t size, std::size_t plain, scan_variant v) {
+    const std::unique_ptr<char[]> out(new char[size]);
+    ASSERT_EQ(copy_plain(text, text + size, out.get(), v) - text,
+              static_cast<std::ptrdiff_t>(plain));
+    ASSERT_EQ(std::string_view(out.get(), plain), std::string_view(text, plain));
+    ASSERT_EQ(copy_plain(text, text + size, out.get()) - text, static_cast<std::ptrdiff_t>(plain));
+    ASSERT_EQ(std::string_view(out.get(), plain), std::string_view(text, plain));
+}
+
 void check(std::string_view text, std::size_t align, char filler) {
     const block b(text, align, filler);
     const char* stop = b.at;
@@ -53,7 +55,7 @@ void check(std::string_view text, std::size_t align, char filler) {
     while (token != b.end && space(*token)) {
         ++token;
     }
-    // find_escape() may not read behind the end: it gets a block of its own.
+    // copy_plain() may not read behind the end, nor write behind as much: blocks of their own.
     const std::unique_ptr<char[]> bare(new char[text.size()]);
     std::copy(text.begin(), text.end(), bare.get());
     for (const auto v : variants()) {
@@ -61,24 +63,23 @@ void check(std::string_view text, std::size_t align, char filler) {
         ASSERT_EQ(run.end - b.at, stop - b.at) << "variant " << static_cast<int>(v);
         ASSERT_EQ(run.non_ascii, high) << "variant " << static_cast<int>(v);
         ASSERT_EQ(find_token(b.at, b.end, v) - b.at, token - b.at);
-        ASSERT_EQ(find_escape(bare.get(), bare.get() + text.size(), v) - bare.get(), stop - b.at);
+        check_copy(bare.get(), text.size(), static_cast<std::size_t>(stop - b.at), v);
     }
     ASSERT_EQ(find_string_end(b.at, b.end).end, stop);
     for (const auto v : variants()) {
         for (const std::size_t gap : {0U, 1U, 3U, 17U}) {
             const block m(std::string(gap, 'g') + std::string(text), align, filler);
-            const std::string behind(m.at + (stop - b.at), m.end);
+            const auto length = static_cast<std::size_t>(stop - b.at);
+            const std::string behind(m.at + gap + length, m.end);
             const string_run run = move_string_run(m.at + gap, m.end, m.at, v);
             ASSERT_EQ(run.end - m.at - static_cast<std::ptrdiff_t>(gap), stop - b.at);
             ASSERT_EQ(run.non_ascii, high);
-            ASSERT_EQ(std::string_view(m.at, static_cast<std::size_t>(stop - b.at)),
-                      std::string_view(b.at, static_cast<std::size_t>(stop - b.at)));
-            ASSERT_EQ(std::string_view(m.at + (stop - b.at), m.end), behind);
+            ASSERT_EQ(std::string_view(m.at, length), std::string_view(b.at, length));
+            // What was not read yet is as it was.
+            ASSERT_EQ(std::string_view(m.at + gap + length, m.end), behind);
         }
     }
     ASSERT_EQ(find_token(b.at, b.end), token);
-    ASSERT_EQ(skip_whitespace(b.at, b.end), token);
-    ASSERT_EQ(find_escape(bare.get(), bare.get() + text.size()) - bare.get(), stop - b.at);
 }
 
 TEST(json_scan, finds_a_special_byte_at_every_place_and_alignment) {
@@ -127,6 +128,27 @@ TEST(json_scan, random_texts_agree) {
             }
         }
         check(text, random() % 64, alphabet[random() % alphabet.size()]);
+    }
+}
+
+TEST(json_scan, counts_separators_of_every_length_and_byte) {
+    std::string all;
+    for (int round = 0; round < 2; ++round) {
+        for (int byte = 0; byte < 256; ++byte) {
+            all += static_cast<char>(byte);
+        }
+    }
+    for (std::size_t at = 0; at < 256; ++at) {
+        for (std::size_t size = 0; size <= 200; size += at % 16 == 0 ? 1 : 19) {
+            const std::string text = all.substr(at, size);
+            std::size_t expected = 0;
+            for (const char c : text) {
+                expected += c == ',' || c == ':' || c == '[' || c == '{' ? 1 : 0;
+            }
+            for (const auto v : variants()) {
+                ASSERT_EQ(count_separators(text.data(), text.data() + size, v), expected);
+            }
+        }
     }
 }
 
