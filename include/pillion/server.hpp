@@ -315,7 +315,8 @@ class server {
     resource_builder resource(std::string uri);
     resource_builder resource_template(std::string uri_template);
     server& provide(std::shared_ptr<resource_provider> provider);
-    // A schema that those of tools may refer to by `uri` ("$ref"), as they may to each other by their
+    // A schema that those of tools may refer to by `uri` ("$ref"), as they may to each other by
+    // their
     // "$id". Nothing is ever fetched.
     server& shared_schema(std::string uri, const schema& shape);
     // Entries per page of the four lists (default 50).

@@ -100,7 +100,7 @@ struct definitions {
     bool offered_resources = false;
     std::vector<std::shared_ptr<resource_provider>> providers;
     std::vector<std::pair<std::string, std::string>> schemas;  // by URI, for "$ref"
-    std::size_t page_size = 0;  // 0: the default
+    std::size_t page_size = 0;                                 // 0: the default
     std::chrono::milliseconds cache_ttl{0};
 };
 
