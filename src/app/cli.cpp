@@ -79,8 +79,7 @@ void add_common(CLI::App& cli, words& w) {
                    "Longest time a request may take (500ms, 30s, 5m)")
         ->capture_default_str();
     cli.add_option("--state-keys", w.state_keys,
-                   "File of secret keys, one per line (32 bytes in base64 or hex), that seal what "
-                   "clients carry between calls; the first seals, all open");
+                   "File of keys that seal what clients carry between calls (see README)");
     cli.add_option("--drain-timeout", w.drain_timeout,
                    "How long a shutdown waits for what is in flight")
         ->capture_default_str();
