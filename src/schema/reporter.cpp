@@ -172,6 +172,21 @@ void reporter::add(const step& one, const frame* at) noexcept {
     render_path(at, out);
 }
 
+bool reporter::of_another_kind(std::size_t count, const frame* at) const noexcept {
+    std::size_t depth = 0;
+    for (const frame* f = at; f != nullptr; f = f->parent) {
+        ++depth;
+    }
+    return std::any_of(
+        errors_.begin() + static_cast<std::ptrdiff_t>(count),
+        errors_.begin() + static_cast<std::ptrdiff_t>(count_), [depth](const failure& one) {
+            const auto below =
+                static_cast<std::size_t>(std::count(one.path.begin(), one.path.end(), '/'));
+            return (one.reason == "type" && below <= depth) ||
+                   (one.reason == "enum" && below <= depth + 1);
+        });
+}
+
 void reporter::limit(std::string_view message) noexcept {
     count_ = 1;
     errors_[0] = failure();

@@ -35,6 +35,12 @@ class reporter {
     bool full() const noexcept { return count_ == errors_.size(); }
     // The value at `at` was refused by `one`. Nothing happens when it is full.
     void add(const step& one, const frame* at) noexcept;
+    // How many there are, and forgetting those behind the first `count`.
+    std::size_t count() const noexcept { return count_; }
+    void forget(std::size_t count) noexcept { count_ = count; }
+    // Whether one of those behind the first `count` says that the value at `at` is of another kind
+    // altogether: the wrong type, or one of its members is not the constant that tells kinds apart.
+    bool of_another_kind(std::size_t count, const frame* at) const noexcept;
     // Forgets the rest and says that a limit was reached.
     void limit(std::string_view message) noexcept;
 

@@ -85,6 +85,7 @@ class runner {
     bool unevaluated(const step& one, json::view value, const frame* at) noexcept;
     bool all_of(const step& one, json::view value, const frame* at) noexcept;
     bool some_of(const step& one, json::view value, const frame* at) noexcept;
+    void explain(const step& one, json::view value, const frame* at) noexcept;
     bool condition(const step& one, json::view value, const frame* at) noexcept;
     bool dynamic_reference(const step& one, json::view value, const frame* at) noexcept;
     // The block of a part of the value. The schema false speaks with the voice of its keyword.
@@ -112,6 +113,7 @@ class runner {
     std::size_t depth_ = 0;
     std::size_t probes_ = 0;  // open probes
     bool too_deep_ = false;
+    bool choosing_ = false;               // among alternatives, to explain one
     const json::node* number_ = nullptr;  // the last one that was compared, and its value
     short_decimal brief_{};
     marks* marks_ = nullptr;           // of the current value, when anybody wants them

@@ -196,7 +196,35 @@ bool runner::some_of(const step& one, json::view value, const frame* at) noexcep
         }
     }
     const bool holds = one.code == op::any_of ? matches > 0 : matches == 1;
-    return holds || fail(one, at);
+    if (!holds) {
+        fail(one, at);
+        if (matches == 0 && !choosing_) {
+            explain(one, value, at);
+        }
+    }
+    return holds;
+}
+
+// Says also what is wrong with the one alternative whose kind the value is of, if that is clear.
+void runner::explain(const step& one, json::view value, const frame* at) noexcept {
+    const std::size_t before = reporter_.count();
+    const hidden_marks hidden(marks_);
+    std::uint32_t fitting = no_block;
+    std::uint32_t count = 0;
+    // Alternatives of alternatives are not explained yet, or each level would double the work.
+    choosing_ = true;
+    for (std::uint32_t i = one.a; i < one.a + one.b && count < 2 && !ends(); ++i) {
+        block_holds(from_.children[i], value, at);
+        if (!reporter_.of_another_kind(before, at)) {
+            fitting = from_.children[i];
+            ++count;
+        }
+        reporter_.forget(before);
+    }
+    choosing_ = false;
+    if (count == 1 && !ends()) {
+        block_holds(fitting, value, at);
+    }
 }
 
 bool runner::condition(const step& one, json::view value, const frame* at) noexcept {

@@ -32,6 +32,8 @@ std::string_view name_of(stop_cause why) {
             return "disconnected";
         case stop_cause::shutdown:
             return "shutdown";
+        case stop_cause::asked:
+            return "asked";
     }
     return "?";
 }

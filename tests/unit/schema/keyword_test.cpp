@@ -114,7 +114,7 @@ TEST(keyword, that_combine_schemas) {
         {R"({"allOf":[{"minimum":1},{"maximum":2}]})", "1", "3",
          " maximum: is above the maximum 2"},
         {R"({"anyOf":[{"type":"string"},{"minimum":2}]})", "2", "1",
-         " anyOf: satisfies none of the alternatives"},
+         " anyOf: satisfies none of the alternatives\n minimum: is below the minimum 2"},
         {R"({"oneOf":[{"minimum":1},{"maximum":2}]})", "0", "2",
          " oneOf: does not satisfy exactly one of the alternatives"},
         {R"({"not":{"type":"string"}})", "1", R"("a")", " not: is of a kind that is not allowed"},

@@ -11,7 +11,7 @@ namespace {
 
 struct one_case {
     const char* pattern;
-    const char* good;  // matches
+    const char* good;  // matches; null where it is made by the test
     const char* bad;   // does not
 };
 
@@ -42,7 +42,7 @@ TEST(regex, means_what_ecma_262_says) {
         {"^[^\\s]$", "a", "\xC2\xA0"},
         {"^[\\S]$", "a", "\xC2\xA0"},
         {"^[\\D]$", "a", "1"},
-        {"^\\t\\n\\v\\f\\r\\0$", std::string("\t\n\v\f\r").c_str(), "x"},
+        {"^\\t\\n\\v\\f\\r\\0$", nullptr, "x"},
         {"^\\cA\\cj$", "\x01\n", "cA"},
         {"^\\x41\\u0042\\u{43}$", "ABC", "abc"},
         {"^\\uD83D\\uDC32\\u{1F432}$", "\xF0\x9F\x90\xB2\xF0\x9F\x90\xB2", "x"},

@@ -48,6 +48,22 @@ TEST(report, a_value_of_the_wrong_type_is_told_that_alone) {
               " type: has the wrong type; expected string\n");
 }
 
+TEST(report, of_alternatives_the_one_of_its_kind_says_what_is_wrong) {
+    const checked shapes(R"({"oneOf":[
+        {"properties":{"kind":{"const":"line"},"to":{"type":"array"}},"required":["kind","to"]},
+        {"properties":{"kind":{"const":"dot"},"size":{"minimum":1}},"required":["kind"]}]})");
+    const std::string none = " oneOf: does not satisfy exactly one of the alternatives\n";
+    EXPECT_EQ(shapes.all(R"({"kind":"line"})"), none + "/to required: is required\n");
+    EXPECT_EQ(shapes.all(R"({"kind":"dot","size":0})"),
+              none + "/size minimum: is below the minimum 1\n");
+    // No kind at all, or more than one that it could be.
+    EXPECT_EQ(shapes.all(R"({"kind":"none"})"), none);
+    EXPECT_EQ(shapes.all("{}"), none);
+    EXPECT_EQ(
+        checked(R"({"anyOf":[{"type":"string"},{"type":"object","required":["a"]}]})").all("{}"),
+        " anyOf: satisfies none of the alternatives\n/a required: is required\n");
+}
+
 TEST(report, what_others_left_over_means_nothing_behind_a_fault) {
     EXPECT_EQ(checked(R"({"allOf":[{"properties":{"a":{"type":"null"}}}],
                   "unevaluatedProperties":false})")
