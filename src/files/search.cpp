@@ -2,6 +2,7 @@
 
 #include <re2/re2.h>
 #include <algorithm>
+#include <thread>
 
 #include "base/clock.hpp"
 #include "files/media.hpp"
@@ -120,6 +121,8 @@ bool search::step() {
     do {
         if (open_) {
             next_chunk();
+            // On a busy processor the loop would else wait for the end of this thread's time slice.
+            std::this_thread::yield();
         } else if (!next_file()) {
             return false;
         }

@@ -1,6 +1,7 @@
 #include "json/canonical.hpp"
 
 #include <algorithm>
+#include <functional>
 
 #include "json/writer.hpp"
 
@@ -29,9 +30,10 @@ void write_object(writer& w, view value, base::arena& memory) noexcept {
     for (const member m : value.members()) {
         sorted[count++] = m;
     }
-    // Stable: of equal names the last one stays last.
-    std::stable_sort(sorted, sorted + count,
-                     [](const member& a, const member& b) { return a.key < b.key; });
+    // Of equal names the last one stays last: nodes lie in the order of the input.
+    std::sort(sorted, sorted + count, [](const member& a, const member& b) {
+        return a.key != b.key ? a.key < b.key : std::less<>()(a.value.raw(), b.value.raw());
+    });
     w.begin_object();
     for (std::size_t i = 0; i < count; ++i) {
         if (i + 1 < count && sorted[i].key == sorted[i + 1].key) {
