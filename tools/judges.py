@@ -7,6 +7,7 @@ import re
 from harness import ROOT, SHARED, free_port, run, server
 
 FIXTURE = ROOT / "build/release/fixture-server"
+FILTER = ROOT / "build/release/schema-filter"
 JUDGES = SHARED / "judges"
 HOME = ROOT / "build/cache/judges"
 JUDGE_S = 900  # time limit of one judge; all together take about two minutes
@@ -103,6 +104,8 @@ def judges(count, node):
             judge("inspector over http", 13, "inspector-cli.sh", "http", fixture.url)
             judge("inspector over sse", 13, "inspector-cli.sh", "sse", sse)
             judge("JSONTestSuite", 652, "jsontestsuite.sh", fixture.url)
+    for draft, cases in (("draft2020-12", 1299), ("draft7", 927)):
+        judge(f"JSON Schema {draft}", cases, "jsonschema-suite.sh", "-d", draft, "--", FILTER)
     judge("SDK client over stdio", 34, "sdk-v1-client.sh", "stdio", FIXTURE, "stdio")
     judge("inspector over stdio", 13, "inspector-cli.sh", "stdio", FIXTURE, "stdio")
     judge("conformance over stdio", 25, "conformance-stdio.sh", str(free_port()), FIXTURE, "stdio")
