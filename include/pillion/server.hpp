@@ -160,6 +160,9 @@ class tool_builder {
     tool_builder& output(const schema& shape);
     // Deadline of a call (default: the server's, 30 s).
     tool_builder& timeout(std::chrono::milliseconds limit);
+    // While the handler works and says nothing for this long, clients that asked for progress get a
+    // sign of life, so that those with a patience of their own (often 60 s) do not give up.
+    tool_builder& heartbeat(std::chrono::milliseconds every);
     // Hints for clients; the default promises nothing.
     tool_builder& read_only();
     tool_builder& destructive(bool yes = true);

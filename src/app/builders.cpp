@@ -36,6 +36,11 @@ tool_builder& tool_builder::timeout(std::chrono::milliseconds limit) {
     return *this;
 }
 
+tool_builder& tool_builder::heartbeat(std::chrono::milliseconds every) {
+    definition_->heartbeat = every;
+    return *this;
+}
+
 tool_builder& tool_builder::read_only() {
     definition_->read_only = true;
     return *this;

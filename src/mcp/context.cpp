@@ -257,6 +257,7 @@ task<bool> context::progress(double done, double total, std::string_view message
     if (r.progress_token.exists() && increases && !r.stop.requested() && r.channel != nullptr) {
         r.progressed = true;
         r.last_progress = done;
+        r.engine.await_heartbeat(r);
         r.drained.set();
         if (!r.channel->notify(r, mcp::progress_message(r, done, total, message))) {
             r.drained.reset();

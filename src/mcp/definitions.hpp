@@ -25,9 +25,10 @@ struct tool_definition {
     std::string name;
     std::string title;
     std::string description;
-    std::string input_json;                // empty: no arguments
-    std::string output_json;               // empty: none
-    std::chrono::milliseconds timeout{0};  // 0: the server's
+    std::string input_json;                  // empty: no arguments
+    std::string output_json;                 // empty: none
+    std::chrono::milliseconds timeout{0};    // 0: the server's
+    std::chrono::milliseconds heartbeat{0};  // 0: none
     std::optional<bool> read_only;
     std::optional<bool> destructive;
     std::optional<bool> idempotent;

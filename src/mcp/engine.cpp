@@ -21,7 +21,8 @@ request_state::request_state(mcp::engine& on, mcp::edition& from) noexcept
       memory(on.loop().chunks()),
       ctx(this),
       stop(&on.root_),
-      deadline(&mcp::engine::on_deadline, this) {}
+      deadline(&mcp::engine::on_deadline, this),
+      heartbeat(&mcp::engine::on_heartbeat, this) {}
 
 request_state::~request_state() = default;
 
@@ -221,6 +222,7 @@ void engine::reply(request& r, base::byte_buffer message, std::uint16_t http_sta
         }
     }
     r.replied = true;
+    r.heartbeat.cancel();
     if (reply_channel* to = r.channel) {
         r.channel = nullptr;
         to->reply(r, std::move(message), http_status);
@@ -240,6 +242,7 @@ void engine::reply_error(request& r, const fault& why) noexcept {
 void engine::finish(request& r) noexcept {
     r.finished = true;
     r.deadline.cancel();
+    r.heartbeat.cancel();
     if (r.in_table) {
         r.in_table = false;
         static_cast<base::list_hook<detail::in_flight_tag>&>(r).unlink();
@@ -296,6 +299,31 @@ void engine::went_async(request& r) noexcept {
     if (!r.replied && r.asking == 0 && r.deadline_ns != INT64_MAX) {
         loop_.timers().arm(r.deadline, r.deadline_ns);
     }
+    await_heartbeat(r);
+}
+
+void engine::await_heartbeat(request& r) noexcept {
+    if (r.tool != nullptr && r.tool->definition->heartbeat.count() > 0 && !r.replied &&
+        r.progress_token.exists()) {
+        loop_.arm_in_ms(r.heartbeat, r.tool->definition->heartbeat.count());
+    }
+}
+
+// The value must grow, and leave room for the handler's own next one.
+void engine::on_heartbeat(io::timer& /*self*/, void* owner) noexcept {
+    constexpr double step = 0.001;
+    request& r = *static_cast<request*>(owner);
+    if (r.replied || r.channel == nullptr) {
+        return;
+    }
+    if (r.drained.is_set()) {
+        r.progressed = true;
+        r.last_progress += step;
+        if (!r.channel->notify(r, progress_message(r, r.last_progress, 0, "still working"))) {
+            r.drained.reset();
+        }
+    }
+    r.engine.await_heartbeat(r);
 }
 
 void engine::pause_deadline(request& r) noexcept {

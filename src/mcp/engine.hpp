@@ -88,6 +88,9 @@ class engine {
     // The request's work is done; frees it unless its reply is still due.
     void finish(request& r) noexcept;
 
+    // The handler has said something, or begins to wait: the next sign of life is due from here.
+    void await_heartbeat(request& r) noexcept;
+
     // ---- questions to the client (client_call.hpp) ----
 
     // The time of a question does not count against the deadline of the request that asks.
@@ -138,6 +141,7 @@ class engine {
  private:
     friend struct detail::request_state;
     static void on_deadline(io::timer& self, void* owner) noexcept;
+    static void on_heartbeat(io::timer& self, void* owner) noexcept;
     static void on_sweep(io::timer& self, void* owner) noexcept;
     // The one place where what users throw is caught.
     task<> guarded(request& r, task<> body);

@@ -100,6 +100,7 @@ struct request_state : base::list_hook<in_flight_tag> {
     coro::stop_node stop;
     coro::event drained{true};
     io::timer deadline;
+    io::timer heartbeat;
     std::int64_t deadline_ns = INT64_MAX;
     std::int64_t started_ns = 0;
     std::int64_t time_left_ns = INT64_MAX;  // of the deadline, while the client is asked

@@ -146,6 +146,33 @@ TEST_F(TestClient, TimeIsVirtual) {
     EXPECT_LT(c.elapsed() - before, 3601s);
 }
 
+TEST_F(TestClient, AHeartbeatWhileTheHandlerSaysNothing) {
+    s.tool("slow").timeout(2h).heartbeat(10s).run([](context& ctx) -> task<tool_result> {
+        co_await ctx.sleep(25s);
+        co_await ctx.progress(1, 2, "half");
+        co_await ctx.sleep(25s);
+        co_return ctx.text("done");
+    });
+    s.tool("prompt").heartbeat(10s).run([](context& ctx) { return ctx.text("at once"); });
+    for (const char* revision : all_revisions) {
+        SCOPED_TRACE(revision);
+        client c(s, speaking(revision));
+        EXPECT_EQ(c.call("slow").text(), "done");
+        const auto notes = c.take_notifications("notifications/progress");
+        // At 10, 20, 25 (the handler's own), 35 and 45 seconds.
+        ASSERT_EQ(notes.size(), 5u);
+        double last = -1;
+        for (const answer& note : notes) {
+            EXPECT_GT(note.params()["progress"].num(), last);
+            last = note.params()["progress"].num();
+        }
+        EXPECT_EQ(notes[2].params()["message"].str(revision == all_revisions[0] ? "half" : ""),
+                  "half");
+        EXPECT_EQ(c.call("prompt").text(), "at once");
+        EXPECT_TRUE(c.take_notifications().empty());
+    }
+}
+
 TEST_F(TestClient, DeadlinesFire) {
     client c(s);
     EXPECT_EQ(c.call("short").error_code(), -32004);
