@@ -60,9 +60,14 @@ struct tool_handler {
 // A buffer of this thread, empty; used until the next call.
 json::builder& scratch_builder() noexcept;
 
-// What a handler takes second: `Args` in R(context&, const Args&).
+// What a handler takes second: `Args` in R(context&, const Args&); void for other forms.
 template <class F>
-struct handler_arguments : handler_arguments<decltype(&F::operator())> {};
+struct handler_arguments {
+    using type = void;
+};
+template <class F>
+    requires requires { &F::operator(); }
+struct handler_arguments<F> : handler_arguments<decltype(&F::operator())> {};
 template <class R, class A>
 struct handler_arguments<R (*)(context&, A)> {
     using type = std::remove_cvref_t<A>;

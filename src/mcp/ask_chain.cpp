@@ -59,6 +59,9 @@ bool ask_chain::read(request& r, fault& why) {
     if (state.exists() && (!state.is_string() || !chain.read_state(state.str(), why))) {
         return bad_state(why);
     }
+    if (!state.exists()) {
+        chain.offered_ = responses;
+    }
     // What was asked and is answered now. Whether it fits is seen when it is asked again.
     for (entry* one = chain.asked_; one != nullptr; one = one->next) {
         const json::view value = responses[one->key];
@@ -125,6 +128,13 @@ ask_chain::entry* ask_chain::in(entry* list, std::string_view key) noexcept {
         list = list->next;
     }
     return list;
+}
+
+void ask_chain::take_offer(std::string_view key, std::string_view digest) noexcept {
+    const json::view value = offered_[key];
+    if (value.exists() && in(answered_, key) == nullptr && in(open_, key) == nullptr) {
+        add(answered_, request_->memory.dup(key), digest)->value = value;
+    }
 }
 
 std::string_view ask_chain::next_key() noexcept {

@@ -31,6 +31,9 @@ class ask_chain {
     // REQUIRES: target and arguments of `r` are set.
     static bool read(request& r, fault& why);
 
+    // Takes an answer that came without a state, for a question with a key of its own: a client may
+    // know what will be asked.
+    void take_offer(std::string_view key, std::string_view digest) noexcept;
     // The key of the next question that was given none: "q1", "q2", … in the order of asking.
     std::string_view next_key() noexcept;
     // Names a question: the same method and params give the same text.
@@ -80,6 +83,7 @@ class ask_chain {
     entry* asked_ = nullptr;  // by the round before this one
     entry* open_ = nullptr;   // by this round
     entry* remembered_ = nullptr;
+    json::view offered_;  // inputResponses without requestState
     unsigned unnamed_ = 0;
 };
 

@@ -130,6 +130,9 @@ task<result<json::view>> ask_again(request& r, const asking& what) {
     ask_chain& chain = ask_chain::of(r);
     const std::string_view key = what.key.empty() ? chain.next_key() : what.key;
     const std::string_view digest = ask_chain::digest_of(r, what.method, what.params);
+    if (!what.key.empty()) {
+        chain.take_offer(key, digest);
+    }
     const json::view known = chain.find(key, digest, what.fits);
     if (known.exists()) {
         co_return known;

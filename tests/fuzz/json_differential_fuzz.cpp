@@ -177,7 +177,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
     static simdjson::dom::parser parser;
     simdjson::dom::element first;
-    const bool first_ok = parser.parse(text.data(), size).get(first) == simdjson::SUCCESS;
+    // simdjson copies from the pointer, which must not be null even for nothing.
+    const char* const begin = size == 0 ? "" : text.data();
+    const bool first_ok = parser.parse(begin, size).get(first) == simdjson::SUCCESS;
     const nlohmann::json second = nlohmann::json::parse(text.begin(), text.end(), nullptr, false);
     if (!ours.ok) {
         const code kind = ours.error.kind;
