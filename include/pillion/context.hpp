@@ -128,8 +128,15 @@ class context {
     // Waits until the request is stopped.
     task<> until_stopped();
 
+    // From here on the call runs as a task, if its tool allows it and the client can; returns
+    // whether it is one. Only needed where the tool was told task_begins_later().
+    bool begin_task();
+    // Whether the call runs as a task.
+    bool is_task() const noexcept;
+
     // Tells the client how far the work is, if it asked to know. Values that do not increase are
-    // dropped; `total` not above zero means unknown. Waits when the client reads too slowly.
+    // dropped; `total` not above zero means unknown. Waits when the client reads too slowly. A
+    // task's status shows the message.
     // Returns false when the request was stopped.
     task<bool> progress(double done, double total = 0, std::string_view message = {});
     // Ends the connection of a long call before its answer: the client is asked to come back after

@@ -152,6 +152,12 @@ using completion_handler = std::function<task<completion_result>(
 using prompt_handler = std::function<task<prompt_result>(context& ctx, json::view arguments)>;
 using resource_handler = std::function<task<resource_result>(context& ctx, std::string_view uri)>;
 
+// Whether calls of a tool may run as tasks: the client gets an id at once and fetches the result
+// later. forbidden: never. optional: where the client can (2025-11-25: when it asks for it;
+// 2026-07-28: when it has declared the extension and the handler waits for something); other
+// clients wait for the answer as usual. required: other clients are refused.
+enum class task_support : std::uint8_t { forbidden, optional, required };
+
 // Describes one tool. Every function returns the builder; run() ends it.
 class tool_builder {
  public:
@@ -168,6 +174,18 @@ class tool_builder {
     // While the handler works and says nothing for this long, clients that asked for progress get a
     // sign of life, so that those with a patience of their own (often 60 s) do not give up.
     tool_builder& heartbeat(std::chrono::milliseconds every);
+    // Long work: calls may run as tasks (default: forbidden). A task is not bound by timeout(), it
+    // may ask its user while it runs, and tasks/cancel stops it.
+    tool_builder& as_task(task_support how);
+    // How long a task and its result are kept, from its beginning (default 1 hour, at most 24).
+    tool_builder& task_ttl(std::chrono::milliseconds kept);
+    // How often clients should look (default 1 second).
+    tool_builder& task_poll(std::chrono::milliseconds every);
+    // Limit of the work itself; a task beyond it fails with -32004 (default: its ttl).
+    tool_builder& task_limit(std::chrono::milliseconds limit);
+    // Towards 2026-07-28 a call becomes a task when its handler says ctx.begin_task(), not when it
+    // first waits: what it asks before that is asked of the caller, who waits for it.
+    tool_builder& task_begins_later();
     // Hints for clients; the default promises nothing.
     tool_builder& read_only();
     tool_builder& destructive(bool yes = true);

@@ -41,6 +41,31 @@ tool_builder& tool_builder::heartbeat(std::chrono::milliseconds every) {
     return *this;
 }
 
+tool_builder& tool_builder::as_task(task_support how) {
+    definition_->terms.support = how;
+    return *this;
+}
+
+tool_builder& tool_builder::task_ttl(std::chrono::milliseconds kept) {
+    definition_->terms.ttl = kept;
+    return *this;
+}
+
+tool_builder& tool_builder::task_poll(std::chrono::milliseconds every) {
+    definition_->terms.poll = every;
+    return *this;
+}
+
+tool_builder& tool_builder::task_limit(std::chrono::milliseconds limit) {
+    definition_->terms.limit = limit;
+    return *this;
+}
+
+tool_builder& tool_builder::task_begins_later() {
+    definition_->terms.begins_later = true;
+    return *this;
+}
+
 tool_builder& tool_builder::read_only() {
     definition_->read_only = true;
     return *this;

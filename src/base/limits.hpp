@@ -49,6 +49,18 @@ inline constexpr std::size_t rpc_id_bytes_max = 512;
 inline constexpr std::size_t request_state_bytes_max = 48 * 1024;
 inline constexpr std::int64_t request_state_ms = 60 * 60 * 1000;
 inline constexpr std::size_t tool_result_bytes_max = 10 * 1024 * 1024;
+// Tasks: how many are kept, in all and for one client, and their results together (a new one is
+// refused beyond; each that runs may add one result). How long they are kept, at most and when the
+// tool does not say; how often their message may change.
+inline constexpr std::size_t tasks_max = 10'000;
+inline constexpr std::size_t tasks_per_owner_max = 1'000;
+inline constexpr std::size_t task_bytes_max = 256 * 1024 * 1024;
+inline constexpr std::int64_t task_ttl_ms = 60 * 60 * 1000;
+inline constexpr std::int64_t task_ttl_ms_max = 24 * 60 * 60 * 1000;
+inline constexpr std::int64_t task_poll_ms = 1000;
+inline constexpr std::int64_t task_message_ms = 250;
+inline constexpr std::size_t task_message_bytes_max = 1024;
+inline constexpr std::size_t task_ids_per_listen_max = 1024;
 
 // Receive buffers of a shard: they fit the cache (measured: 5.18 us a request against 5.42 with
 // 4096 of them). The last `padding` bytes of each are never filled, so scanners may read past.

@@ -7,6 +7,8 @@
 #include "io/sleep.hpp"
 #include "mcp/ask_chain.hpp"
 #include "mcp/engine.hpp"
+#include "mcp/limit_guard.hpp"
+#include "mcp/task_run.hpp"
 
 namespace pillion::mcp {
 
@@ -29,7 +31,16 @@ base::byte_buffer question_message(request& r, std::string_view id, std::string_
     w.string(id);
     w.key_raw(R"("method":)");
     w.string(method);
-    if (!params.empty()) {
+    if (r.run != nullptr) {
+        // {"_meta":…, and the rest.
+        w.key_raw(R"("params":)");
+        w.begin_object();
+        write_related_task(r, w);
+        if (params.size() > 2) {
+            w.raw(params.substr(1, params.size() - 2));
+        }
+        w.end_object();
+    } else if (!params.empty()) {
         w.key_raw(R"("params":)");
         w.raw(params);
     }
@@ -48,26 +59,6 @@ base::byte_buffer cancel_message(request& r, std::string_view id, std::string_vi
     return out;
 }
 
-// Whatever ends first: the answer, the limit, or the request that asks.
-class limit_guard {
- public:
-    limit_guard(io::reactor& loop, std::int64_t limit_ms, coro::event& wake) noexcept
-        : wake_(wake), timer_(&limit_guard::on_time, this) {
-        loop.arm_in_ms(timer_, limit_ms);
-    }
-    bool passed() const noexcept { return passed_; }
-
- private:
-    static void on_time(io::timer& /*self*/, void* owner) noexcept {
-        auto& me = *static_cast<limit_guard*>(owner);
-        me.passed_ = true;
-        me.wake_.set();
-    }
-    coro::event& wake_;
-    io::timer timer_;
-    bool passed_ = false;
-};
-
 result<json::view> outcome_of(const client_call& call) {
     const json::view response = call.response();
     const json::view failure = response["error"];
@@ -85,7 +76,7 @@ result<json::view> outcome_of(const client_call& call) {
 
 }  // namespace
 
-client_call::client_call(request& r, std::size_t shard) : request_(r) {
+client_call::client_call(request& r, std::size_t shard) : request_(r), session_(r.session) {
     unsigned char random[12];
     base::os_random(random, sizeof random);
     id_[0] = 'q';
@@ -157,10 +148,18 @@ task<result<json::view>> ask_client(request& r, const asking& what) {
     if (r.stop.requested() || r.channel == nullptr) {
         co_return error(errc::cancelled, "The request was stopped");
     }
+    engine& e = r.engine;
     if (r.modern()) {
+        // A call that is to become a task does so now, unless its handler says when.
+        if (r.run == nullptr && r.as_task == request::task_mode::wanted &&
+            !r.tool->definition->terms.begins_later) {
+            e.become_task(r);
+        }
+        if (r.run != nullptr) {
+            co_return co_await r.run->ask(what);
+        }
         co_return co_await ask_again(r, what);
     }
-    engine& e = r.engine;
     if (e.draining()) {
         // Nobody is listened to any more.
         co_return error(errc::closed, "The server is shutting down");
@@ -168,11 +167,19 @@ task<result<json::view>> ask_client(request& r, const asking& what) {
     client_call call(r, e.shard());
     e.pause_deadline(r);
     e.add_call(call);
-    r.channel->notify(r, question_message(r, call.id(), what.method, what.params));
+    base::byte_buffer message = question_message(r, call.id(), what.method, what.params);
+    if (r.run != nullptr) {
+        r.run->open(call, message.view());
+    } else {
+        r.channel->notify(r, std::move(message));
+    }
     limit_guard limit(e.loop(), what.limit_ms, call.answered());
     const bool woken = co_await call.answered().wait(&r.stop);
     call.unlink();
     e.resume_deadline(r);
+    if (r.run != nullptr) {
+        r.run->close(call);
+    }
     if (call.response().exists()) {
         co_return outcome_of(call);
     }

@@ -26,6 +26,9 @@ class client_call : public base::list_hook<> {
 
     std::string_view id() const noexcept { return {id_, sizeof id_}; }
     request& asker() noexcept { return request_; }
+    // The session that is asked, and may answer: the asker's own, or where a task's caller is.
+    const session* asked_in() const noexcept { return session_.get(); }
+    void ask_in(session_ref s) noexcept { session_ = std::move(s); }
     coro::event& answered() noexcept { return answered_; }
 
     // Takes the answer: a copy of the whole response message.
@@ -48,6 +51,7 @@ class client_call : public base::list_hook<> {
     static constexpr std::size_t id_bytes = 2 + 2 + 24;  // "q-", shard, random
 
     request& request_;
+    session_ref session_;
     char id_[id_bytes];
     coro::event answered_;
     bool gone_ = false;

@@ -13,6 +13,7 @@
 #include "mcp/file_read.hpp"
 #include "mcp/modern_checks.hpp"
 #include "mcp/replies.hpp"
+#include "mcp/task_run.hpp"
 #include "rpc/errors.hpp"
 
 namespace pillion {
@@ -250,8 +251,16 @@ task<> context::until_stopped() {
     co_await never.wait(&state_->stop);
 }
 
+bool context::begin_task() { return state_->engine.become_task(*state_); }
+
+bool context::is_task() const noexcept { return state_->run != nullptr; }
+
 task<bool> context::progress(double done, double total, std::string_view message) {
     detail::request_state& r = *state_;
+    if (r.as_task == detail::request_state::task_mode::running && !message.empty() &&
+        !r.stop.requested()) {
+        r.run->say(message);
+    }
     // NaN and infinities have no JSON form.
     const bool increases = std::isfinite(done) && (!r.progressed || done > r.last_progress);
     if (r.progress_token.exists() && increases && !r.stop.requested() && r.channel != nullptr) {

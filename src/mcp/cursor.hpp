@@ -19,6 +19,7 @@ enum class list_kind : char {
     resources = 'r',
     templates = 'm',
     provided = 'v',
+    tasks = 'k',
 };
 
 struct position {

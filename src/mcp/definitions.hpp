@@ -17,9 +17,20 @@
 
 #include <pillion/server.hpp>
 
+#include "base/limits.hpp"
+
 namespace pillion::detail {
 
 using meta_list = std::vector<std::pair<std::string, std::string>>;
+
+// How calls of a tool may run as tasks.
+struct task_terms {
+    task_support support = task_support::forbidden;
+    std::chrono::milliseconds ttl{limits::task_ttl_ms};
+    std::chrono::milliseconds poll{limits::task_poll_ms};
+    std::chrono::milliseconds limit{0};  // of the work; 0: as long as it is kept
+    bool begins_later = false;           // the handler says when (2026-07-28)
+};
 
 struct tool_definition {
     std::string name;
@@ -29,6 +40,7 @@ struct tool_definition {
     std::string output_json;                 // empty: none
     std::chrono::milliseconds timeout{0};    // 0: the server's
     std::chrono::milliseconds heartbeat{0};  // 0: none
+    task_terms terms;
     std::optional<bool> read_only;
     std::optional<bool> destructive;
     std::optional<bool> idempotent;
@@ -97,6 +109,7 @@ struct definitions {
     std::uint32_t registrations = 0;                              // so far
     // What clients were told once stays offered, if only as an empty list.
     bool offered_tools = false;
+    bool offered_tasks = false;
     bool offered_prompts = false;
     bool offered_resources = false;
     std::vector<std::shared_ptr<resource_provider>> providers;

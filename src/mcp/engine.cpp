@@ -69,7 +69,11 @@ bool runs_handler(method_id m) noexcept {
 }  // namespace
 
 engine::engine(service& shared, io::reactor& loop, std::size_t shard)
-    : shared_(shared), loop_(loop), shard_(shard), sweep_(&engine::on_sweep, this) {
+    : shared_(shared),
+      loop_(loop),
+      shard_(shard),
+      tasks_(*this),
+      sweep_(&engine::on_sweep, this) {
     shared_.join(shard_, *this);
     on_sweep(sweep_, this);
 }
@@ -126,6 +130,7 @@ void engine::discard(request& r) noexcept {
     if (r.held_session) {
         r.session->release(now_ms());
     }
+    delete r.run;
     edition& from = r.served_from;
     r.~request();
     --live_;
@@ -198,6 +203,20 @@ void engine::serve(request& r) noexcept {
             return method_complete(r);
         case method_id::subscriptions_listen:
             return method_listen(r);
+        case method_id::tasks_result:
+            return method_tasks_result(r);
+        case method_id::tasks_get:
+            method_tasks_get(r);
+            break;
+        case method_id::tasks_list:
+            method_tasks_list(r);
+            break;
+        case method_id::tasks_update:
+            method_tasks_update(r);
+            break;
+        case method_id::tasks_cancel:
+            method_tasks_cancel(r);
+            break;
         case method_id::unknown:
             PILLION_ASSERT(false);
     }
@@ -243,6 +262,9 @@ void engine::finish(request& r) noexcept {
     r.finished = true;
     r.deadline.cancel();
     r.heartbeat.cancel();
+    if (r.run != nullptr) {
+        tasks_.end(*r.run);
+    }
     if (r.in_table) {
         r.in_table = false;
         static_cast<base::list_hook<detail::in_flight_tag>&>(r).unlink();
@@ -287,7 +309,28 @@ void engine::run(request& r, task<> body) noexcept {
     went_async(r);
 }
 
+bool engine::become_task(request& r) noexcept {
+    if (r.as_task != request::task_mode::wanted || r.replied || r.channel == nullptr) {
+        return r.as_task == request::task_mode::running;
+    }
+    fault why;
+    if (tasks_.begin(r, why)) {
+        return true;
+    }
+    r.as_task = request::task_mode::none;
+    if (r.tool->definition->terms.support == task_support::required) {
+        r.outcome = "too_many_tasks";
+        reply_error(r, why);
+        r.stop.request(coro::stop_reason::deadline);
+    }
+    return false;
+}
+
 void engine::went_async(request& r) noexcept {
+    if (r.as_task != request::task_mode::none &&
+        (!r.tool->definition->terms.begins_later || r.run != nullptr) && become_task(r)) {
+        return;
+    }
     if (r.session != nullptr && !r.held_session) {
         r.held_session = true;
         r.session->hold();
@@ -362,7 +405,7 @@ void engine::take_response(const session_ref& from, json::view response) noexcep
 void engine::answer_here(const session* from, std::string_view id,
                          std::string_view message) noexcept {
     for (client_call& call : calls_) {
-        if (call.id() == id && call.asker().session.get() == from) {
+        if (call.id() == id && call.asked_in() == from) {
             return call.take(message);
         }
     }
@@ -467,6 +510,7 @@ void engine::writable() noexcept {
 }
 
 void engine::end_questions() noexcept {
+    tasks_.give_up_questions();
     for (client_call& call : calls_) {
         call.give_up();
     }
@@ -505,6 +549,8 @@ void engine::session_ended(session* which) noexcept {
 }
 
 void engine::expire_sessions() noexcept {
+    shared_.tasks().expire(loop_.unix_ms());
+    tasks_.sweep();
     const std::int64_t before = now_ms() - shared_.options().session_idle_ms;
     shared_.sessions().trim_events(shard_, now_ms());
     for (const session_ref& s : shared_.sessions().expire(shard_, before)) {

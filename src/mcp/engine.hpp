@@ -26,6 +26,7 @@
 #include "mcp/replies.hpp"
 #include "mcp/request.hpp"
 #include "mcp/service.hpp"
+#include "mcp/task_desk.hpp"
 
 namespace pillion::mcp {
 
@@ -47,6 +48,7 @@ class engine {
     const registry& registered() noexcept { return *current_edition().offers; }
     std::size_t shard() const noexcept { return shard_; }
     hub& changes() noexcept { return hub_; }
+    task_desk& tasks() noexcept { return tasks_; }
     std::int64_t now_ms() const noexcept { return loop_.now_ns() / 1'000'000; }
 
     // ---- for the transports ----
@@ -85,6 +87,9 @@ class engine {
     void run(request& r, task<> body) noexcept;
     // Runs a task beside the request's own; it must end before that does.
     void spawn(task<> body) noexcept { handlers_.spawn(std::move(body)); }
+    // Makes a call whose handler has begun a task, if its client and its tool allow that; whether it
+    // is one now.
+    bool become_task(request& r) noexcept;
     // The request's work is done; frees it unless its reply is still due.
     void finish(request& r) noexcept;
 
@@ -166,6 +171,14 @@ class engine {
     void method_resources_read(request& r);
     void method_complete(request& r);
     void method_listen(request& r);
+    void method_tasks_get(request& r);
+    void method_tasks_list(request& r);
+    void method_tasks_result(request& r);
+    void method_tasks_update(request& r);
+    void method_tasks_cancel(request& r);
+    // Whether this call runs as a task. False when it may not run this way: with a fault, or without
+    // one where the client's revision knows no tasks.
+    bool choose_task(request& r, fault& why);
 
     using in_flight_list = base::intrusive_list<request, detail::in_flight_tag>;
     static constexpr std::size_t buckets = 1024;
@@ -186,6 +199,7 @@ class engine {
     std::unordered_map<std::string, legacy_sse*, base::bytes_hash, std::equal_to<>> sse_;
     base::intrusive_list<stream_follower, follower_tag> followers_;
     base::intrusive_list<client_call> calls_;  // questions without an answer
+    task_desk tasks_;
     io::timer sweep_;
 };
 

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "base/intrusive_list.hpp"
+#include "mcp/task_record.hpp"
 
 namespace pillion::mcp {
 
@@ -32,6 +33,8 @@ class change_listener : public base::list_hook<> {
     // Delivers the event if this listener asked for it. Must not add or remove listeners other
     // than itself.
     virtual void on_change(const change_event& event) noexcept = 0;
+    // A task of a legacy session has changed.
+    virtual void on_task_status(const task_record& /*now*/) noexcept {}
     // A legacy session has ended: its streams close.
     virtual void on_session_end(const session* which) noexcept = 0;
     // A legacy session has a new GET stream: one that only collects is not needed any more.
@@ -64,6 +67,9 @@ class hub {
         for (const kept& event : recent_) {
             take(change_event{event.what, event.uri, event.number});
         }
+    }
+    void task_status(const task_record& now) noexcept {
+        tell([&](change_listener& l) { l.on_task_status(now); });
     }
     void session_ended(const session* which) noexcept {
         tell([&](change_listener& l) { l.on_session_end(which); });

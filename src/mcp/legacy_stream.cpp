@@ -2,6 +2,7 @@
 
 #include "json/writer.hpp"
 #include "mcp/http_client.hpp"
+#include "mcp/task_replies.hpp"
 
 namespace pillion::mcp {
 
@@ -116,10 +117,24 @@ void legacy_stream::on_change(const change_event& event) noexcept {
     }
     base::byte_buffer out(engine_.loop().chunks(), http::exchange::head_gap);
     write_change(out, event);
-    const event_id at{log_, session_->events().append(log_, out.view(), engine_.now_ms())};
+    tell(std::move(out));
+}
+
+// Keeps and sends one message.
+void legacy_stream::tell(base::byte_buffer message) noexcept {
+    const event_id at{log_, session_->events().append(log_, message.view(), engine_.now_ms())};
     if (exchange_ != nullptr) {
         char id[event_id::room];
-        exchange_->send_event(std::move(out), {id, at.write(id)});
+        exchange_->send_event(std::move(message), {id, at.write(id)});
+    }
+}
+
+void legacy_stream::on_task_status(const task_record& now) noexcept {
+    if (now.session == session_->id() && session_->is_newest_stream(number_) &&
+        session_->alive()) {
+        base::byte_buffer out(engine_.loop().chunks(), http::exchange::head_gap);
+        write_task_status(out, now);
+        tell(std::move(out));
     }
 }
 

@@ -23,6 +23,7 @@ class legacy_stream final : private change_listener, private http::exchange_list
     ~legacy_stream();
 
     void on_change(const change_event& event) noexcept override;
+    void on_task_status(const task_record& now) noexcept override;
     void on_session_end(const session* which) noexcept override;
     void on_stream_replaced(const session* of) noexcept override;
     void on_stream_promoted(const session* of) noexcept override;
@@ -31,6 +32,7 @@ class legacy_stream final : private change_listener, private http::exchange_list
     void on_drained() noexcept override {}
     void on_gone() noexcept override;
     void prime() noexcept;
+    void tell(base::byte_buffer message) noexcept;
     void replay(event_id after) noexcept;
     void catch_up() noexcept;
     void promote_other() noexcept;

@@ -9,6 +9,7 @@
 #include "json/parser.hpp"
 #include "mcp/legacy_stream.hpp"
 #include "mcp/modern_checks.hpp"
+#include "mcp/task_replies.hpp"
 #include "rpc/errors.hpp"
 
 namespace pillion::mcp {
@@ -194,6 +195,14 @@ void message_pipe::on_change(const change_event& event) noexcept {
     base::byte_buffer out(engine_.loop().chunks(), http::exchange::head_gap);
     write_change(out, event);
     send(std::move(out));
+}
+
+void message_pipe::on_task_status(const task_record& now) noexcept {
+    if (session_ != nullptr && now.session == session_->id()) {
+        base::byte_buffer out(engine_.loop().chunks(), http::exchange::head_gap);
+        write_task_status(out, now);
+        send(std::move(out));
+    }
 }
 
 }  // namespace pillion::mcp

@@ -53,6 +53,7 @@ class message_pipe : public reply_channel, protected change_listener {
 
  private:
     void on_change(const change_event& event) noexcept override;
+    void on_task_status(const task_record& now) noexcept override;
 
     void take_request(request& r, const rpc::envelope& e, json::view root);
     void take_batch(request& r, json::view root);

@@ -7,6 +7,8 @@ method_id find_method(std::string_view name) noexcept {
     switch (name.size()) {
         case 4:
             return name == "ping" ? method_id::ping : method_id::unknown;
+        case 9:
+            return name == "tasks/get" ? method_id::tasks_get : method_id::unknown;
         case 10:
             if (name == "tools/call") {
                 return method_id::tools_call;
@@ -14,10 +16,22 @@ method_id find_method(std::string_view name) noexcept {
             if (name == "tools/list") {
                 return method_id::tools_list;
             }
+            if (name == "tasks/list") {
+                return method_id::tasks_list;
+            }
             return name == "initialize" ? method_id::initialize : method_id::unknown;
         case 11:
             return name == "prompts/get" ? method_id::prompts_get : method_id::unknown;
         case 12:
+            if (name == "tasks/cancel") {
+                return method_id::tasks_cancel;
+            }
+            if (name == "tasks/result") {
+                return method_id::tasks_result;
+            }
+            if (name == "tasks/update") {
+                return method_id::tasks_update;
+            }
             return name == "prompts/list" ? method_id::prompts_list : method_id::unknown;
         case 14:
             if (name == "resources/list") {

@@ -27,6 +27,11 @@ enum class method_id : std::uint8_t {
     completion_complete,
     logging_set_level,
     subscriptions_listen,
+    tasks_get,
+    tasks_list,
+    tasks_result,
+    tasks_update,
+    tasks_cancel,
 };
 
 // unknown when it is none of ours.
@@ -45,7 +50,14 @@ constexpr bool exists_in(method_id m, revision r) noexcept {
             return is_legacy(r);
         case method_id::discover:
         case method_id::subscriptions_listen:
+        case method_id::tasks_update:
             return is_modern(r);
+        case method_id::tasks_list:
+        case method_id::tasks_result:
+            return r == revision::r2025_11_25;
+        case method_id::tasks_get:
+        case method_id::tasks_cancel:
+            return r >= revision::r2025_11_25;
         default:
             return true;
     }

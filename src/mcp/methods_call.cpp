@@ -249,6 +249,14 @@ void engine::method_tools_call(request& r) {
         return refuse(r, why);
     }
     set_deadline(*this, r, r.tool->timeout_ms);
+    if (r.registered().has_tasks() && !choose_task(r, why)) {
+        if (why.code != 0) {
+            return refuse(r, why);
+        }
+        tool_result out = r.ctx.error("This tool runs as a task only, which needs a client of ",
+                                      "protocol revision 2025-11-25 or later.");
+        return tool_answer(*this, r, out);
+    }
     if (r.tool->definition->handler.plain) {
         return call_plain(*this, r);
     }

@@ -1,13 +1,30 @@
 // subscriptions/listen of 2026-07-28 (a method of mcp/engine.hpp; REVISIONS §11).
+#include <deque>
+
 #include "coro/sync.hpp"
 #include "mcp/engine.hpp"
 #include "mcp/modern_checks.hpp"
+#include "mcp/task_replies.hpp"
 #include "rpc/envelope.hpp"
 #include "rpc/errors.hpp"
 
 namespace pillion::mcp {
 
 namespace {
+
+class subscription;
+
+// What a subscription hears of one task.
+class task_ear final : public task_watcher {
+ public:
+    task_ear(subscription& of, task_ref first) : of_(of), now_(std::move(first)) {}
+    const task_ref& now() const noexcept { return now_; }
+    void on_task(const task_ref& now) noexcept override;
+
+ private:
+    subscription& of_;
+    task_ref now_;
+};
 
 // One open subscription; lives in the frame of its task.
 class subscription final : public change_listener {
@@ -21,12 +38,18 @@ class subscription final : public change_listener {
         for (const json::view uri : uris_.elements()) {
             r.engine.shared().subscriptions().add(uri.str());
         }
+        for (const json::view id : wanted["taskIds"].elements()) {
+            hear_task(id.str());
+        }
     }
     subscription(const subscription&) = delete;
     subscription& operator=(const subscription&) = delete;
     ~subscription() {
         for (const json::view uri : uris_.elements()) {
             request_.engine.shared().subscriptions().remove(uri.str());
+        }
+        for (task_ear& one : tasks_heard_) {
+            request_.engine.tasks().unwatch(one.now()->id, one);
         }
     }
 
@@ -45,7 +68,30 @@ class subscription final : public change_listener {
             w.key_raw(R"("resourceSubscriptions":)");
             w.value(uris_);
         }
+        if (!tasks_heard_.empty()) {
+            w.key_raw(R"("taskIds":)");
+            w.begin_array();
+            for (const task_ear& one : tasks_heard_) {
+                w.string(one.now()->id);
+            }
+            w.end_array();
+        }
         w.end_object();
+        tag(w);
+        w.fragment("}}");
+        send(std::move(out));
+        // How they stand, or what happened before this began would never be heard of.
+        for (const task_ear& one : tasks_heard_) {
+            tell_task(*one.now());
+        }
+    }
+
+    void tell_task(const task_record& now) noexcept {
+        base::byte_buffer out = request_.new_message();
+        json::writer w(out);
+        w.fragment(R"({"jsonrpc":"2.0","method":"notifications/tasks","params":)");
+        w.begin_object();
+        write_detailed_task(w, now);
         tag(w);
         w.fragment("}}");
         send(std::move(out));
@@ -72,6 +118,20 @@ class subscription final : public change_listener {
     void on_drain() noexcept override { ended_.set(); }
 
  private:
+    // Only tasks that this client may know of (REVISIONS §13).
+    void hear_task(std::string_view id) {
+        engine& e = request_.engine;
+        for (const task_ear& one : tasks_heard_) {
+            if (one.now()->id == id) {
+                return;
+            }
+        }
+        task_ref found = e.shared().tasks().find(id, e.loop().unix_ms());
+        if (found != nullptr && found->owner == request_.principal && is_modern(found->rev)) {
+            e.tasks().watch(id, tasks_heard_.emplace_back(*this, std::move(found)));
+        }
+    }
+
     // `"_meta":{"io.modelcontextprotocol/subscriptionId":<the request's id, its type kept>}`
     void tag(json::writer& w) const {
         w.key_raw(R"("_meta":{"io.modelcontextprotocol/subscriptionId":)");
@@ -114,11 +174,19 @@ class subscription final : public change_listener {
 
     request& request_;
     json::view uris_;
+    std::deque<task_ear> tasks_heard_;
     bool tools_ = false;
     bool prompts_ = false;
     bool resources_ = false;
     coro::event ended_;
 };
+
+void task_ear::on_task(const task_ref& now) noexcept {
+    if (now != nullptr) {
+        now_ = now;
+        of_.tell_task(*now);
+    }
+}
 
 // A graceful end. Pipes hear the cancellation first, then the result (AMBIGUITIES G8).
 void end_listening(engine& e, request& r) {
@@ -171,6 +239,11 @@ void engine::method_listen(request& r) {
     for (const json::view uri : uris.elements()) {
         good = good && uri.is_string();
     }
+    const json::view ids = wanted["taskIds"];
+    good = good && (!ids.exists() || (ids.is_array() && ids.size() <= limits::task_ids_per_listen_max));
+    for (const json::view id : ids.elements()) {
+        good = good && id.is_string();
+    }
     for (const char* kind : {"toolsListChanged", "promptsListChanged", "resourcesListChanged"}) {
         good = good && (!wanted[kind].exists() || wanted[kind].is_bool());
     }
@@ -179,6 +252,11 @@ void engine::method_listen(request& r) {
         f.code = rpc::invalid_params;
         f.message = "notifications is required";
         f.data_json = R"({"field":"notifications","reason":"required"})";
+        return refuse(r, f);
+    }
+    if (ids.exists() && !knows_tasks(r)) {
+        fault f;
+        missing_tasks(f);
         return refuse(r, f);
     }
     run(r, listen(*this, r));

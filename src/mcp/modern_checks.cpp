@@ -68,6 +68,12 @@ bool offered(method_id m, const registry& has) noexcept {
             return has.has_resources();
         case method_id::completion_complete:
             return has.has_completions();
+        case method_id::tasks_get:
+        case method_id::tasks_list:
+        case method_id::tasks_result:
+        case method_id::tasks_update:
+        case method_id::tasks_cancel:
+            return has.has_tasks();
         default:
             return true;
     }
@@ -107,16 +113,26 @@ json::view mirrored_name(const request& r) noexcept {
             return r.params["name"];
         case method_id::resources_read:
             return r.params["uri"];
+        case method_id::tasks_get:
+        case method_id::tasks_update:
+        case method_id::tasks_cancel:
+            return r.params["taskId"];
         default:
             return {};
     }
 }
 
 bool name_header(request& r, fault& why) {
-    const bool named = r.mid == method_id::tools_call || r.mid == method_id::prompts_get ||
-                       r.mid == method_id::resources_read;
-    if (!named) {
-        return true;
+    switch (r.mid) {
+        case method_id::tools_call:
+        case method_id::prompts_get:
+        case method_id::resources_read:
+        case method_id::tasks_get:
+        case method_id::tasks_update:
+        case method_id::tasks_cancel:
+            break;
+        default:
+            return true;
     }
     if (!usable(*r.head, http::header_id::mcp_name)) {
         return mismatch(why, "Mcp-Name header is missing or malformed");

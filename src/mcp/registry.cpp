@@ -155,6 +155,10 @@ bool registry::add_tools(std::int64_t default_timeout_ms, std::string& fault,
             fault = where + ": has no handler, call run()";
             return false;
         }
+        if (d.terms.ttl.count() <= 0 || d.terms.poll.count() <= 0) {
+            fault = where + ": task_ttl() and task_poll() must be positive";
+            return false;
+        }
         if (!check_meta(d.meta, where, fault)) {
             return false;
         }
@@ -259,6 +263,11 @@ void registry::render_server() {
     what.prompts = has_prompts();
     what.resources = has_resources();
     what.completions = has_completions_;
+    has_tasks_ = from_.offered_tasks;
+    for (const tool& t : tools_) {
+        has_tasks_ = has_tasks_ || t.definition->terms.support != task_support::forbidden;
+    }
+    what.tasks = has_tasks_;
     implementation_ = render_all([&](revision r) { return render_implementation(info(), r); });
     capabilities_ = render_all([&](revision r) { return render_capabilities(what, r); });
     detail::implementation_info brief;

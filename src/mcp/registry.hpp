@@ -82,6 +82,8 @@ class registry {
                !from_.providers.empty();
     }
     bool has_completions() const noexcept { return has_completions_; }
+    // Some tool may run as a task.
+    bool has_tasks() const noexcept { return has_tasks_; }
 
     // Pre-rendered per revision: the Implementation object and the capabilities object.
     std::string_view implementation_json(revision r) const noexcept {
@@ -106,6 +108,7 @@ class registry {
     detail::definitions from_;
     std::size_t page_size_ = 0;
     bool has_completions_ = false;
+    bool has_tasks_ = false;
     std::vector<tool> tools_;
     std::vector<prompt> prompts_;
     std::vector<resource> resources_;

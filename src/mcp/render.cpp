@@ -91,6 +91,12 @@ std::string render_tool(const detail::tool_definition& t, bool output_is_object,
         b.key("outputSchema").raw(t.output_json);
     }
     put_hints(b, t, r);
+    if (t.terms.support != task_support::forbidden && has_task_param(r)) {
+        b.key("execution").begin_object();
+        b.member("taskSupport",
+                 t.terms.support == task_support::required ? "required" : "optional");
+        b.end_object();
+    }
     put_icons(b, t.icons, r);
     put_meta(b, t.meta, r);
     b.end_object();
@@ -187,6 +193,19 @@ std::string render_capabilities(const offer& what, revision r) {
         b.key("completions").begin_object().end_object();
     }
     b.key("logging").begin_object().end_object();
+    if (what.tasks && has_task_param(r)) {
+        b.key("tasks").begin_object();
+        b.key("list").begin_object().end_object();
+        b.key("cancel").begin_object().end_object();
+        b.key("requests").begin_object().key("tools").begin_object();
+        b.key("call").begin_object().end_object().end_object().end_object();
+        b.end_object();
+    }
+    if (what.tasks && is_modern(r)) {
+        b.key("extensions").begin_object();
+        b.key("io.modelcontextprotocol/tasks").begin_object().end_object();
+        b.end_object();
+    }
     b.end_object();
     return std::string(b.text());
 }

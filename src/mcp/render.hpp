@@ -24,6 +24,7 @@ struct offer {
     bool prompts = false;
     bool resources = false;
     bool completions = false;
+    bool tasks = false;
 };
 std::string render_capabilities(const offer& what, revision r);
 

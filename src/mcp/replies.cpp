@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "mcp/engine.hpp"
+#include "mcp/task_run.hpp"
 #include "rpc/envelope.hpp"
 
 namespace pillion::mcp {
@@ -46,6 +47,10 @@ void end_result(request& r, json::writer& w, const detail::meta_node* meta) {
         w.fragment(R"(,"_meta":{"io.modelcontextprotocol/serverInfo":)");
         w.raw(r.mid == method_id::discover ? r.registered().implementation_json(r.rev)
                                            : r.registered().short_info());
+    } else if (r.run != nullptr) {
+        w.key_raw(R"("_meta":{"io.modelcontextprotocol/related-task":{"taskId":)");
+        w.string(r.run->id());
+        w.fragment("}");
     } else if (meta != nullptr) {
         w.key_raw(R"("_meta":)");
         w.begin_object();
@@ -55,7 +60,7 @@ void end_result(request& r, json::writer& w, const detail::meta_node* meta) {
         w.fragment(":");
         w.raw(m->json);
     }
-    w.fragment(r.modern() || meta != nullptr ? "}}}" : "}}");
+    w.fragment(r.modern() || r.run != nullptr || meta != nullptr ? "}}}" : "}}");
 }
 
 void write_caching(request& r, json::writer& w, std::int64_t ttl_ms, bool shared) {
@@ -126,6 +131,7 @@ base::byte_buffer progress_message(request& r, double done, double total,
         w.key_raw(R"("message":)");
         w.string_lossy(message);
     }
+    write_related_task(r, w);
     w.fragment("}}");
     return out;
 }
@@ -146,6 +152,7 @@ base::byte_buffer log_message(request& r, log_level level, std::string_view logg
     } else {
         w.raw(data);
     }
+    write_related_task(r, w);
     w.fragment("}}");
     return out;
 }

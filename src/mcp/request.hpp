@@ -30,6 +30,7 @@
 namespace pillion::mcp {
 class ask_chain;
 class engine;
+class task_run;
 
 // A registry as one shard uses it, with the number of the shard's requests that do.
 struct edition {
@@ -78,6 +79,8 @@ struct request_state : base::list_hook<in_flight_tag> {
     std::string_view method;
     std::string_view target;
     std::string_view request_id;
+    // Who is asking; empty where nobody has to say.
+    std::string_view principal;
 
     json::view id;
     json::view params;
@@ -96,6 +99,11 @@ struct request_state : base::list_hook<in_flight_tag> {
     const http::request_head* head = nullptr;
 
     mcp::ask_chain* chain = nullptr;  // modern: questions to the client
+
+    // wanted: the call becomes a task as soon as it waits for something.
+    enum class task_mode : std::uint8_t { none, wanted, running };
+    task_mode as_task = task_mode::none;
+    mcp::task_run* run = nullptr;  // owned; set while and after it runs as a task
 
     coro::stop_node stop;
     coro::event drained{true};

@@ -51,6 +51,8 @@ constexpr bool bad_arguments_are_results(revision r) noexcept { return r >= revi
 constexpr bool has_any_output_schema(revision r) noexcept { return is_modern(r); }
 // Priming events, and streams that the server closes before the answer (REVISIONS §5.5).
 constexpr bool can_poll(revision r) noexcept { return r == revision::r2025_11_25; }
+// Calls become tasks at the client's wish (REVISIONS §12).
+constexpr bool has_task_param(revision r) noexcept { return r == revision::r2025_11_25; }
 // Errors without a readable id: older revisions' schemas want one (AMBIGUITIES G10).
 constexpr bool error_id_optional(revision r) noexcept { return r >= revision::r2025_11_25; }
 

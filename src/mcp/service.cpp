@@ -2,6 +2,7 @@
 
 #include "io/reactor.hpp"
 #include "mcp/engine.hpp"
+#include "mcp/memory_task_store.hpp"
 
 namespace pillion::mcp {
 
@@ -16,6 +17,9 @@ service::service(std::shared_ptr<const registry> registered, pillion::server& ho
       subscribers_(registry_->providers()) {
     if (options_.state_keys == nullptr) {
         options_.state_keys = crypto::key_ring::random();
+    }
+    if (options_.tasks == nullptr) {
+        options_.tasks = std::make_shared<memory_task_store>();
     }
     for (std::size_t i = 0; i < shards; ++i) {
         engines_.push_back(std::make_unique<slot>());
@@ -66,6 +70,10 @@ void service::end_subscriptions(session& of) {
     for (const std::string& uri : of.end_subscriptions()) {
         subscribers_.remove(uri);
     }
+}
+
+void service::task_changed(const task_ref& now) {
+    broadcast([now](engine& e) { e.tasks().tell(now); });
 }
 
 void service::publish(change what, std::string_view uri) {

@@ -22,6 +22,7 @@
 #include "mcp/session.hpp"
 #include "mcp/sse_directory.hpp"
 #include "mcp/subscribers.hpp"
+#include "mcp/task_store.hpp"
 
 namespace pillion {
 class server;
@@ -37,6 +38,8 @@ struct service_options {
     std::int64_t request_timeout_ms = limits::request_timeout_ms;
     // What seals the state of calls that ask; null: a random key.
     std::shared_ptr<const crypto::key_ring> state_keys;
+    // Where tasks are kept; null: in memory.
+    std::shared_ptr<task_store> tasks;
 
     service_options() noexcept {}  // NOLINT(modernize-use-equals-default): no aggregate
 };
@@ -58,6 +61,9 @@ class service {
     session_table& sessions() noexcept { return sessions_; }
     const service_options& options() const noexcept { return options_; }
     const crypto::key_ring& state_keys() const noexcept { return *options_.state_keys; }
+    task_store& tasks() const noexcept { return *options_.tasks; }
+    // Tells everybody who watches this task, on every shard. Any thread.
+    void task_changed(const task_ref& now);
     std::size_t shards() const noexcept { return engines_.size(); }
     // `{}`, for calls without arguments. Any thread.
     json::view empty_object() const noexcept { return empty_object_.root(); }
