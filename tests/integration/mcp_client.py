@@ -16,7 +16,8 @@ from wire_schema import JUDGE, VERSIONS, WireError
 META = "io.modelcontextprotocol/"
 CAPABILITIES = {"sampling": {}, "elicitation": {}, "roots": {"listChanged": True}}
 CLIENT_INFO = {"name": "integration-test", "version": "4.5.6"}
-NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri",
+            "tasks/get": "taskId", "tasks/update": "taskId", "tasks/cancel": "taskId"}
 JSON_TYPE = ("Content-Type", "application/json")
 ACCEPT_BOTH = ("Accept", "application/json, text/event-stream")
 REPLY_S = 20

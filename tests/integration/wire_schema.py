@@ -20,6 +20,11 @@ VERSIONS = {"A": "2024-11-05", "B": "2025-03-26", "C": "2025-06-18", "D": "2025-
 LEGACY = "ABCD"
 LATEST_LEGACY = VERSIONS["D"]
 
+# The extension for tasks of E has a schema of its own; here it goes by a letter of its own, too.
+EXTENSION = "X"
+TASKS = "io.modelcontextprotocol/tasks"
+RELATED_TASK = "io.modelcontextprotocol/related-task"
+
 SERVER_INFO = "io.modelcontextprotocol/serverInfo"
 SUBSCRIPTION_ID = "io.modelcontextprotocol/subscriptionId"
 
@@ -46,12 +51,23 @@ RESULTS = {
     "A": RESULTS_LEGACY,
     "B": RESULTS_LEGACY,
     "C": RESULTS_LEGACY,
-    "D": RESULTS_LEGACY,
+    "D": {
+        **RESULTS_LEGACY,
+        "tasks/get": "GetTaskResult",
+        "tasks/list": "ListTasksResult",
+        "tasks/cancel": "CancelTaskResult",
+        "tasks/result": "CallToolResult",
+    },
     "E": {
         **RESULTS_SHARED,
         "server/discover": "DiscoverResult",
         "subscriptions/listen": "SubscriptionsListenResult",
     },
+}
+RESULTS_EXTENSION = {
+    "tasks/get": "GetTaskResult",
+    "tasks/update": "UpdateTaskResult",
+    "tasks/cancel": "CancelTaskResult",
 }
 # The other shape a result may take, by the member or the value that gives it away.
 CACHEABLE = {"server/discover", "tools/list", "prompts/list", "resources/list",
@@ -130,7 +146,7 @@ class Judge:
 
     def __init__(self, folder=None):
         self.folder = pathlib.Path(folder) if folder else schema_folder()
-        self.enabled = all((self.folder / f"{v}.json").is_file() for v in VERSIONS.values())
+        self.enabled = all(self._file(rev).is_file() for rev in [*VERSIONS, EXTENSION])
         self.seen = collections.Counter()
         self._documents = {}
         self._validators = {}
@@ -139,10 +155,13 @@ class Judge:
         """The names of all types of a revision."""
         return set(self._document(rev)[1])
 
+    def _file(self, rev):
+        return self.folder / ("ext-tasks/schema.json" if rev == EXTENSION
+                              else f"{VERSIONS[rev]}.json")
+
     def _document(self, rev):
         if rev not in self._documents:
-            text = (self.folder / f"{VERSIONS[rev]}.json").read_text(encoding="utf-8")
-            document = json.loads(text)
+            document = json.loads(self._file(rev).read_text(encoding="utf-8"))
             key = "$defs" if "$defs" in document else "definitions"
             self._documents[rev] = (key, document[key])
         return self._documents[rev]
@@ -155,7 +174,7 @@ class Judge:
         if (rev, type_name) not in self._validators:
             key, types = self._document(rev)
             if type_name not in types:
-                raise WireError(f"{VERSIONS[rev]} has no type {type_name}")
+                raise WireError(f"{self._file(rev).name} has no type {type_name}")
             kind = (jsonschema.Draft202012Validator if key == "$defs"
                     else jsonschema.Draft7Validator)
             self._validators[(rev, type_name)] = kind(
@@ -164,7 +183,7 @@ class Judge:
             self._validators[(rev, type_name)].iter_errors(value))
         if failure is not None:
             where = "/".join(str(step) for step in failure.absolute_path)
-            raise WireError(f"not a {type_name} of {VERSIONS[rev]}: at /{where}: "
+            raise WireError(f"not a {type_name} of {self._file(rev).name}: at /{where}: "
                             f"{failure.message[:300]}: {json.dumps(value)[:600]}")
 
     def result(self, rev, method, result):
@@ -172,6 +191,8 @@ class Judge:
         if not isinstance(result, dict):
             raise WireError(f"a result is an object: {result!r}")
         type_name = RESULTS[rev].get(method)
+        if rev == "E" and (method in RESULTS_EXTENSION or result.get("resultType") == "task"):
+            return self._extension_result(method, result)
         if type_name is None:
             raise WireError(f"{VERSIONS[rev]} has no {method}, yet it was answered: {result}")
         if rev == "E":
@@ -192,6 +213,23 @@ class Judge:
             raise WireError("nextCursor is a string or absent, never null")
         self.check(rev, type_name, result)
 
+    def _extension_result(self, method, result):
+        """Tasks of E: their keys are not those of D, and what is inlined says nothing of them."""
+        if result.get("resultType") == "task":
+            if method != "tools/call":
+                raise WireError(f"{method} became a task: {result}")
+            self.check(EXTENSION, "CreateTaskResult", result)
+            extra = {"result", "error", "inputRequests", "requestState"}
+        else:
+            self._modern_result(method, result)
+            self.check(EXTENSION, RESULTS_EXTENSION[method], result)
+            extra = set() if method == "tasks/get" else set(result) - {"resultType", "_meta"}
+        extra |= {"task", "ttl", "pollInterval"}
+        if extra & set(result) or RELATED_TASK in json.dumps(result):
+            raise WireError(f"out of place in an answer to {method}: {result}")
+        if isinstance(result.get("result"), dict):
+            self.check("E", "CallToolResult", result["result"])
+
     def _modern_result(self, method, result):
         kind = result.get("resultType")
         allowed = {"complete"}
@@ -201,6 +239,8 @@ class Judge:
             raise WireError(f"resultType {kind!r} in the result of {method}: {result}")
         cacheable = method in CACHEABLE and kind == "complete"
         for key in ("ttlMs", "cacheScope"):
+            if key == "ttlMs" and method in RESULTS_EXTENSION:
+                continue  # there it is how long the task is kept
             if (key in result) != cacheable:
                 raise WireError(f"{key} {'missing' if cacheable else 'out of place'} "
                                 f"in the result of {method}: {result}")
@@ -239,6 +279,8 @@ class Judge:
             self.check(rev, ERROR_OBJECTS[rev][code], error)
 
     def notification(self, rev, message):
+        if rev == "E" and message["method"] == "notifications/tasks":
+            return self.check(EXTENSION, "TaskStatusNotification", message)
         type_name = NOTIFICATIONS[rev].get(message["method"])
         if type_name is None:
             raise WireError(f"{VERSIONS[rev]} has no {message['method']}")
@@ -273,6 +315,9 @@ class Judge:
         method = method_of(identifier)
         if method is None:
             raise WireError(f"nobody asked for id {identifier!r}: {message}")
+        if rev == "D" and method == "tasks/result":
+            if not message["result"].get("_meta", {}).get(RELATED_TASK, {}).get("taskId"):
+                raise WireError(f"the outcome of a task names it: {message}")
         return self.result(rev, method, message["result"])
 
 
