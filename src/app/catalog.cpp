@@ -89,8 +89,7 @@ bool server::update(const std::function<void(catalog&)>& edit, std::string* faul
     detail::definitions next = state_->defs;
     next.offered_tools = next.offered_tools || !next.tools.empty();
     for (const auto& tool : next.tools) {
-        next.offered_tasks =
-            next.offered_tasks || tool->terms.support != task_support::forbidden;
+        next.offered_tasks = next.offered_tasks || tool->terms.support != task_support::forbidden;
     }
     next.offered_prompts = next.offered_prompts || !next.prompts.empty();
     next.offered_resources = next.offered_resources || !next.resources.empty();

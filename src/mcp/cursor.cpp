@@ -16,8 +16,7 @@ constexpr std::size_t back = 8;
 constexpr base::hash_key key{0x70696c6c696f6e31, 0x637572736f720001};
 
 bool known(char kind) noexcept {
-    return kind == 't' || kind == 'p' || kind == 'r' || kind == 'm' || kind == 'v' ||
-           kind == 'k';
+    return kind == 't' || kind == 'p' || kind == 'r' || kind == 'm' || kind == 'v' || kind == 'k';
 }
 
 }  // namespace

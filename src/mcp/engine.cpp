@@ -69,11 +69,7 @@ bool runs_handler(method_id m) noexcept {
 }  // namespace
 
 engine::engine(service& shared, io::reactor& loop, std::size_t shard)
-    : shared_(shared),
-      loop_(loop),
-      shard_(shard),
-      tasks_(*this),
-      sweep_(&engine::on_sweep, this) {
+    : shared_(shared), loop_(loop), shard_(shard), tasks_(*this), sweep_(&engine::on_sweep, this) {
     shared_.join(shard_, *this);
     on_sweep(sweep_, this);
 }

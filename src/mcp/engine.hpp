@@ -87,8 +87,8 @@ class engine {
     void run(request& r, task<> body) noexcept;
     // Runs a task beside the request's own; it must end before that does.
     void spawn(task<> body) noexcept { handlers_.spawn(std::move(body)); }
-    // Makes a call whose handler has begun a task, if its client and its tool allow that; whether it
-    // is one now.
+    // Makes a call whose handler has begun a task, if its client and its tool allow that; whether
+    // it is one now.
     bool become_task(request& r) noexcept;
     // The request's work is done; frees it unless its reply is still due.
     void finish(request& r) noexcept;
@@ -176,8 +176,8 @@ class engine {
     void method_tasks_result(request& r);
     void method_tasks_update(request& r);
     void method_tasks_cancel(request& r);
-    // Whether this call runs as a task. False when it may not run this way: with a fault, or without
-    // one where the client's revision knows no tasks.
+    // Whether this call runs as a task. False when it may not run this way: with a fault, or
+    // without one where the client's revision knows no tasks.
     bool choose_task(request& r, fault& why);
 
     using in_flight_list = base::intrusive_list<request, detail::in_flight_tag>;

@@ -130,8 +130,7 @@ void legacy_stream::tell(base::byte_buffer message) noexcept {
 }
 
 void legacy_stream::on_task_status(const task_record& now) noexcept {
-    if (now.session == session_->id() && session_->is_newest_stream(number_) &&
-        session_->alive()) {
+    if (now.session == session_->id() && session_->is_newest_stream(number_) && session_->alive()) {
         base::byte_buffer out(engine_.loop().chunks(), http::exchange::head_gap);
         write_task_status(out, now);
         tell(std::move(out));

@@ -5,8 +5,8 @@ namespace pillion::mcp {
 namespace {
 
 std::size_t weight(const task_record& r) noexcept {
-    std::size_t bytes = sizeof r + r.id.size() + r.owner.size() + r.session.size() +
-                        r.tool.size() + r.message.size() + r.outcome.size();
+    std::size_t bytes = sizeof r + r.id.size() + r.owner.size() + r.session.size() + r.tool.size() +
+                        r.message.size() + r.outcome.size();
     for (const task_question& one : r.questions) {
         bytes += sizeof one + one.key.size() + one.request.size();
     }

@@ -240,7 +240,8 @@ void engine::method_listen(request& r) {
         good = good && uri.is_string();
     }
     const json::view ids = wanted["taskIds"];
-    good = good && (!ids.exists() || (ids.is_array() && ids.size() <= limits::task_ids_per_listen_max));
+    good = good &&
+           (!ids.exists() || (ids.is_array() && ids.size() <= limits::task_ids_per_listen_max));
     for (const json::view id : ids.elements()) {
         good = good && id.is_string();
     }
@@ -254,7 +255,7 @@ void engine::method_listen(request& r) {
         f.data_json = R"({"field":"notifications","reason":"required"})";
         return refuse(r, f);
     }
-    if (ids.exists() && !knows_tasks(r)) {
+    if (ids.exists() && r.registered().has_tasks() && !knows_tasks(r)) {
         fault f;
         missing_tasks(f);
         return refuse(r, f);

@@ -42,8 +42,7 @@ task_ref named_task(engine& e, request& r, fault& why) {
     r.target = id.str();
     task_ref found = e.shared().tasks().find(r.target, e.loop().unix_ms());
     // Another principal's task does not exist for this one, nor does one of the other dialect.
-    if (found == nullptr || found->owner != r.principal ||
-        is_modern(found->rev) != r.modern()) {
+    if (found == nullptr || found->owner != r.principal || is_modern(found->rev) != r.modern()) {
         unknown_task(why);
         return nullptr;
     }
@@ -53,13 +52,13 @@ task_ref named_task(engine& e, request& r, fault& why) {
 // A tasks/result that waits for the end of its task, and carries what the task wants meanwhile.
 class result_call final : public task_watcher, public desk_call {
  public:
-    result_call(engine& e, request& r, std::size_t runs_on) : engine_(e), request_(r), at_(runs_on) {
+    result_call(engine& e, request& r, std::size_t runs_on)
+        : engine_(e), request_(r), at_(runs_on) {
         e.tasks().watch(r.target, *this);
         number_ = e.tasks().add_call(*this);
         const desk_caller me{e.shard(), number_, r.session};
-        e.shared().post_to(at_, [id = std::string(r.target), me](engine& on) {
-            on.tasks().attach(id, me);
-        });
+        e.shared().post_to(
+            at_, [id = std::string(r.target), me](engine& on) { on.tasks().attach(id, me); });
     }
     result_call(const result_call&) = delete;
     result_call& operator=(const result_call&) = delete;
@@ -67,8 +66,8 @@ class result_call final : public task_watcher, public desk_call {
         engine_.tasks().remove_call(number_);
         engine_.tasks().unwatch(request_.target, *this);
         engine_.shared().post_to(
-            at_, [id = std::string(request_.target), shard = engine_.shard(), number = number_](
-                     engine& on) { on.tasks().detach(id, shard, number); });
+            at_, [id = std::string(request_.target), shard = engine_.shard(),
+                  number = number_](engine& on) { on.tasks().detach(id, shard, number); });
     }
 
     void on_task(const task_ref& now) noexcept override {
@@ -148,7 +147,7 @@ bool engine::choose_task(request& r, fault& why) {
         return terms.support != support::required;
     }
     const json::view wish = r.params["task"];
-    if (!wish.exists()) {
+    if (!wish.exists() || wish.is_null()) {
         return terms.support != support::required ||
                refusal(why, rpc::method_not_found, "This tool runs as a task only");
     }
@@ -184,8 +183,7 @@ void engine::method_tasks_list(request& r) {
         at = *decoded;
     }
     const std::size_t page = r.registered().page_size();
-    const auto found =
-        shared_.tasks().list(r.session->id(), at.number, page + 1, loop_.unix_ms());
+    const auto found = shared_.tasks().list(r.session->id(), at.number, page + 1, loop_.unix_ms());
     base::byte_buffer out = r.new_message();
     json::writer w = begin_result(r, out);
     w.key_raw(R"("tasks":)");

@@ -60,8 +60,7 @@ bool task_desk::begin(request& r, fault& why) {
         why.data_json = R"({"retryAfter":60})";
         return false;
     }
-    log::info("mcp.task_began",
-              {log::kv("target", r.target), log::kv("request_id", r.request_id)});
+    log::info("mcp.task_began", {log::kv("target", r.target), log::kv("request_id", r.request_id)});
     base::byte_buffer answer = task_created_reply(r, *kept);
     r.run = new task_run(r, kept->id);
     r.as_task = request::task_mode::running;
@@ -100,8 +99,7 @@ void task_desk::give_up_questions() noexcept {
 }
 
 void task_desk::take_answers(
-    std::string_view id,
-    const std::vector<std::pair<std::string, std::string>>& answers) noexcept {
+    std::string_view id, const std::vector<std::pair<std::string, std::string>>& answers) noexcept {
     const auto at = runs_.find(id);
     if (at != runs_.end()) {
         at->second->take_answers(answers);

@@ -1,5 +1,6 @@
 // task_desk: the tasks of one shard: those that run here, and the requests here that wait for news
-// of tasks anywhere. The records themselves are in the store that all shards share (task_store.hpp).
+// of tasks anywhere. The records themselves are in the store that all shards share
+// (task_store.hpp).
 //
 // Thread: its shard.
 #pragma once

@@ -44,16 +44,16 @@ struct task_question {
 };
 
 struct task_record {
-    std::string id;        // unguessable
-    std::string owner;     // the principal it belongs to; empty: whoever knows the id
-    std::string session;   // the legacy session that began it, and lists it
-    std::string tool;      // its name
-    revision rev = modern; // tells the dialect, and what the outcome looks like
-    std::size_t shard = 0; // where it runs
+    std::string id;            // unguessable
+    std::string owner;         // the principal it belongs to; empty: whoever knows the id
+    std::string session;       // the legacy session that began it, and lists it
+    std::string tool;          // its name
+    revision rev = modern;     // tells the dialect, and what the outcome looks like
+    std::size_t shard = 0;     // where it runs
     std::uint64_t number = 0;  // the store's; grows with every task
     std::int64_t created_ms = 0;
     std::int64_t updated_ms = 0;
-    std::int64_t ttl_ms = 0;   // from its creation
+    std::int64_t ttl_ms = 0;  // from its creation
     std::int64_t poll_ms = 0;
 
     task_status status = task_status::working;

@@ -46,7 +46,8 @@ void task_run::reply(request& r, base::byte_buffer message,
     const std::string_view outcome = outcome_of(r, message.view());
     const bool is_error = outcome.starts_with(R"("error")");
     // A result that is an error of the tool: opposite in the two dialects (AMBIGUITIES §2.20).
-    const bool is_failure = is_error || (!r.modern() && r.outcome == std::string_view("tool_error"));
+    const bool is_failure =
+        is_error || (!r.modern() && r.outcome == std::string_view("tool_error"));
     std::string why;
     if (is_error) {
         base::byte_buffer text(r.memory.pool());
@@ -216,10 +217,9 @@ void task_run::deliver(sent_question& one) noexcept {
     one.shard = to.shard;
     one.number = to.number;
     one.call->ask_in(to.session);
-    request_.engine.shared().post_to(to.shard,
-                                     [number = to.number, text = one.message](engine& e) {
-                                         e.tasks().pass_on(number, text);
-                                     });
+    request_.engine.shared().post_to(to.shard, [number = to.number, text = one.message](engine& e) {
+        e.tasks().pass_on(number, text);
+    });
 }
 
 void task_run::attach(desk_caller caller) {

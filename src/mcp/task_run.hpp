@@ -78,7 +78,7 @@ class task_run final : public reply_channel {
         client_call* call;
         std::string message;
         bool under_way = false;
-        std::size_t shard = 0;      // of the caller that carried it
+        std::size_t shard = 0;  // of the caller that carried it
         std::uint64_t number = 0;
     };
 

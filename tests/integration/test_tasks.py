@@ -86,7 +86,8 @@ def test_what_tools_say_about_tasks(client):
 
 def test_a_task_and_its_result(modern):
     task = begun(modern, "slow_compute", {"seconds": 0.2, "label": "x"})
-    assert task["status"] == "working" and task["ttlMs"] == 3600000 and task["pollIntervalMs"] == 200
+    assert task["status"] == "working"
+    assert task["ttlMs"] == 3600000 and task["pollIntervalMs"] == 200
     done = wait_for(modern, task, "completed")
     assert done["result"]["content"][0]["text"] == "computed: x"
     assert done["result"]["resultType"] == "complete" and done["statusMessage"] == "step 4 of 4"
@@ -299,8 +300,8 @@ def test_how_long_it_is_kept(classic, wanted, granted):
 
 
 def test_wishes_that_cannot_be(classic):
-    wrong = refused(classic, "tools/call", {"name": "greet", "arguments": {"name": "x"}, "task": {}})
-    assert wrong.code == -32601
+    greet = {"name": "greet", "arguments": {"name": "x"}, "task": {}}
+    assert refused(classic, "tools/call", greet).code == -32601
     assert refused(classic, "tools/call", {"name": "failing_job"}).code == -32601
     for task in (5, "x", [], {"ttl": -1}, {"ttl": "long"}):
         params = {"name": "slow_compute", "arguments": {"seconds": 0}, "task": task}

@@ -13,6 +13,7 @@ namespace {
 
 service_options service_options_of(const world_options& from) {
     service_options o;
+    o.tasks = from.tasks;
     o.request_timeout_ms = from.timeout_ms;
     o.session_idle_ms = from.session_idle_ms;
     o.sessions_max = from.sessions_max;

@@ -41,6 +41,7 @@ struct world_options {
     // More registrations before the freeze.
     std::function<void(server&)> more;
     std::vector<std::string> origins;
+    std::shared_ptr<task_store> tasks;  // null: the usual one
 };
 
 class world;
