@@ -19,7 +19,9 @@ NOT_OFFERED = {
     "2025-06-18": (),
     "2025-11-25": (),
     "req-2025-11-25": (),
-    "2026-07-28": ("tasks-",),
+    "2026-07-28": (),
+    "req-2026-07-28": (),
+    "tasks": (),
 }
 # The SDK judge leaves out checks that do not fit the transport or a limit of the server. Those that
 # it leaves out for one of these reasons missed something in the server.
@@ -95,11 +97,18 @@ def judges(count, node):
         output = run_judge(environment, "conformance.sh", url, *profiles)
         count_conformance(count, title, output, NOT_OFFERED, profiles)
 
+    def sdk_tasks(way, *target):
+        """Our own judge, on the SDK that the one before has installed."""
+        _, output = run([node, ROOT / "tests/clients/sdk_tasks.mjs", *target], JUDGE_S,
+                        env={**environment, "SDK_DIR": str(HOME / "npm/sdk1")})
+        count_checks(count, f"tasks of the SDK client over {way}", output, 8)
+
     with server(count, [FIXTURE]) as fixture:
         if fixture.listening:
             conformance("conformance", fixture.url, list(NOT_OFFERED))
             sse = fixture.url.replace("/mcp", "/sse")
             judge("SDK client over http", 38, "sdk-v1-client.sh", "http", fixture.url)
+            sdk_tasks("http", "http", fixture.url)
             judge("SDK client over sse", 35, "sdk-v1-client.sh", "sse", sse)
             judge("inspector over http", 13, "inspector-cli.sh", "http", fixture.url)
             judge("inspector over sse", 13, "inspector-cli.sh", "sse", sse)
@@ -107,8 +116,9 @@ def judges(count, node):
     for draft, cases in (("draft2020-12", 1299), ("draft7", 927)):
         judge(f"JSON Schema {draft}", cases, "jsonschema-suite.sh", "-d", draft, "--", FILTER)
     judge("SDK client over stdio", 34, "sdk-v1-client.sh", "stdio", FIXTURE, "stdio")
+    sdk_tasks("stdio", "stdio", FIXTURE, "stdio")
     judge("inspector over stdio", 13, "inspector-cli.sh", "stdio", FIXTURE, "stdio")
     judge("conformance over stdio", 25, "conformance-stdio.sh", str(free_port()), FIXTURE, "stdio")
     with server(count, [FIXTURE, "--io", "epoll"]) as fixture:
         if fixture.listening:
-            conformance("conformance on epoll", fixture.url, ["2025-11-25", "2026-07-28"])
+            conformance("conformance on epoll", fixture.url, ["2025-11-25", "2026-07-28", "tasks"])
