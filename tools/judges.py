@@ -12,17 +12,9 @@ JUDGES = SHARED / "judges"
 HOME = ROOT / "build/cache/judges"
 JUDGE_S = 900  # time limit of one judge; all together take about two minutes
 
-# Checks whose failure does not count: this version does not offer what they want. A name that ends
-# in "-" stands for all that begin with it.
-NOT_OFFERED = {
-    "0.1.16": (),
-    "2025-06-18": (),
-    "2025-11-25": (),
-    "req-2025-11-25": (),
-    "2026-07-28": (),
-    "req-2026-07-28": (),
-    "tasks": (),
-}
+# What conformance.sh is asked for; nothing is excepted.
+PROFILES = ("0.1.16", "2025-06-18", "2025-11-25", "req-2025-11-25", "2026-07-28",
+            "req-2026-07-28", "tasks")
 # The SDK judge leaves out checks that do not fit the transport or a limit of the server. Those that
 # it leaves out for one of these reasons missed something in the server.
 MISSED = re.compile(r": (tool \S+ not listed|no \S+ capability|no session id)$")
@@ -38,13 +30,7 @@ def run_judge(environment, script, *arguments):
                env={**environment, "JUDGES_HOME": str(HOME), "STRICT": "1"})[1]
 
 
-def not_offered(name, allowed):
-    """The suite names some scenarios with "server-" before them and some without."""
-    return any(name == entry.removeprefix("server-") or name == entry
-               or (entry.endswith("-") and name.startswith(entry)) for entry in allowed)
-
-
-def count_conformance(count, title, output, allowed_by_profile, profiles):
+def count_conformance(count, title, output, profiles):
     """Counts the checks of conformance.sh: per profile a summary, below it what did not pass."""
     seen, expected, found, profile = set(), 0, 0, None
     for line in output.split("\n"):
@@ -56,8 +42,7 @@ def count_conformance(count, title, output, allowed_by_profile, profiles):
             expected += int(summary.group(4)) + int(summary.group(5))
         elif finding:
             found += 1
-            if not not_offered(finding.group(2), allowed_by_profile.get(profile, ())):
-                count.fail(f"{title} {profile}: {' '.join(finding.groups())}")
+            count.fail(f"{title} {profile}: {' '.join(finding.groups())}")
     missing = [name for name in profiles if name not in seen]
     if missing or found != expected or not TOTAL.search(output):
         count.fail(f"{title}: its report cannot be read (no {missing}, {found} of {expected} "
@@ -95,7 +80,7 @@ def judges(count, node):
 
     def conformance(title, url, profiles):
         output = run_judge(environment, "conformance.sh", url, *profiles)
-        count_conformance(count, title, output, NOT_OFFERED, profiles)
+        count_conformance(count, title, output, profiles)
 
     def sdk_tasks(way, *target):
         """Our own judge, on the SDK that the one before has installed."""
@@ -105,7 +90,7 @@ def judges(count, node):
 
     with server(count, [FIXTURE]) as fixture:
         if fixture.listening:
-            conformance("conformance", fixture.url, list(NOT_OFFERED))
+            conformance("conformance", fixture.url, PROFILES)
             sse = fixture.url.replace("/mcp", "/sse")
             judge("SDK client over http", 38, "sdk-v1-client.sh", "http", fixture.url)
             sdk_tasks("http", "http", fixture.url)
