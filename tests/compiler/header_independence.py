@@ -10,6 +10,7 @@ with include/ alone on the path, and no header of POSIX, liburing or Mbed TLS ma
 of ours. (The standard library includes some of them for itself.)
 """
 
+import os
 import pathlib
 import re
 import sys
@@ -35,8 +36,7 @@ def included_first(root):
 def leaks(entered, include):
     """The system headers that a file below `include` itself includes."""
     stack = []
-    for match in ENTERED.finditer(entered):
-        level, name = len(match.group(1)), match.group(2)
+    for level, name in entered:
         del stack[level - 1:]
         if stack and stack[-1].startswith(f"{include}/") and SYSTEM.search(name):
             yield f"{stack[-1].removeprefix(f'{include}/')} includes {name}"
@@ -61,9 +61,12 @@ def main():
         if not good:
             return f"{header} does not compile alone:\n{said}"
         if header in public:
-            if not said.startswith(f". {root}/include/{header}\n"):
+            # Made absolute, for ccache may have made them relative.
+            entered = [(len(match.group(1)), os.path.abspath(match.group(2)))
+                       for match in ENTERED.finditer(said)]
+            if (1, f"{root}/include/{header}") not in entered:
                 return f"{header}: cannot read which headers are included"
-            return "\n".join(leaks(said, root / "include"))
+            return "\n".join(leaks(entered, root / "include"))
         return None
 
     print(f"{len(public)} public headers, {len(private)} of src that no source begins with")
