@@ -2,7 +2,8 @@
 """The example of README.md works as printed: compiled by the command line given there, with nothing
 but the public headers, it answers a client over a pipe.
 
-Usage: readme_example.py ROOT LIBPILLION SANITIZERS COMPILER...; SANITIZERS is Meson's b_sanitize.
+Usage: readme_example.py ROOT FOLDER LIBPILLION SANITIZERS COMPILER...; FOLDER, made if it is not
+there, is for what is compiled; SANITIZERS is Meson's b_sanitize.
 """
 
 import json
@@ -11,7 +12,8 @@ import re
 import shlex
 import subprocess
 import sys
-import tempfile
+
+from toolchain import toolchain
 
 HEADING = "## Embed it"
 PROGRAM_S = 60
@@ -58,16 +60,16 @@ def compile_snippets(text, words, folder):
     how many there are."""
     blocks = re.findall(r"^```cpp\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
     snippets = [block for block in blocks if "int main(" not in block]
-    source = folder / "snippet.cpp"
-    for snippet in snippets:
+    options = [f"-I{words[0]}/include", "-Wall", "-Wextra", "-Werror"]
+    compiler = toolchain(words[3:])
+    for number, snippet in enumerate(snippets):
         usual = "#include <pillion/server.hpp>\nusing namespace pillion;\n"
+        source = folder / f"snippet{number}.cpp"
         source.write_text(snippet if "#include" in snippet else usual + snippet,
                           encoding="utf-8")
-        done = subprocess.run([*words[3:], "-std=c++20", f"-I{words[0]}/include", "-Wall",
-                               "-Wextra", "-Werror", "-fsyntax-only", source],
-                              capture_output=True, text=True)
-        if done.returncode != 0:
-            raise broken(f"README.md: a block does not compile:\n{snippet}\n{done.stderr}")
+        good, said = compiler.compile(options, source)
+        if not good:
+            raise broken(f"README.md: a block does not compile:\n{snippet}\n{said}")
     return len(snippets)
 
 
@@ -138,9 +140,11 @@ def main():
     try:
         text = readme.read_text(encoding="utf-8") if readme.is_file() else ""
         section = first(rf"^{HEADING}\n(.*?)(?=^## |\Z)", text, "there is nothing")
-        with tempfile.TemporaryDirectory() as folder:
-            talk(compile_example(section, sys.argv[1:], pathlib.Path(folder)))
-            snippets = compile_snippets(text, sys.argv[1:], pathlib.Path(folder))
+        folder = pathlib.Path(sys.argv[2]).resolve()
+        folder.mkdir(exist_ok=True)
+        words = [sys.argv[1], *sys.argv[3:]]
+        talk(compile_example(section, words, folder))
+        snippets = compile_snippets(text, words, folder)
     except broken as reason:
         print(reason)
         return 1

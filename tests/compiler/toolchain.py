@@ -11,20 +11,34 @@ class toolchain:
     """A compiler command, as Meson gives it."""
 
     def __init__(self, command):
-        # ccache has no answers for what is only checked.
+        self.cached = command
+        # ccache has no answers for what is only checked, nor for what is refused.
         self.command = [word for word in command if os.path.basename(word) != "ccache"]
 
-    def run(self, arguments, text=""):
-        """Compiles `text` (given on standard input). Returns the exit code and both outputs."""
-        done = subprocess.run([*self.command, "-std=c++20", *arguments, "-x", "c++", "-"],
-                              input=text, capture_output=True, text=True, timeout=COMPILE_S,
-                              env={**os.environ, "LC_ALL": "C"})
-        return done.returncode, done.stdout, done.stderr
+    def compile(self, arguments, source):
+        """Compiles the file `source` to an object beside it, which ccache remembers from run to
+        run. Returns whether it compiles, and what the compiler says."""
+        return self._run([*self.cached, *arguments, "-c", source, "-o", f"{source}.o"])
 
-    def check(self, arguments, text):
-        """Returns whether `text` compiles, and what the compiler says about it."""
-        code, _, diagnostics = self.run(["-fsyntax-only", *arguments], text)
-        return code == 0, diagnostics
+    def precompile(self, options, header):
+        """Makes `-include header` quick under the same options."""
+        good, diagnostics = self._run([*self.command, *options, "-x", "c++-header", header,
+                                       "-o", f"{header}.gch"])
+        if not good:
+            raise RuntimeError(f"{header} does not compile:\n{diagnostics}")
+
+    def check(self, options, text, header=None):
+        """Returns whether `text`, behind a precompiled header, compiles, and what the compiler
+        says about it."""
+        behind = ["-include", header] if header else []
+        return self._run([*self.command, *options, *behind, "-fsyntax-only", "-x", "c++", "-"],
+                         text)
+
+    def _run(self, command, text=""):
+        done = subprocess.run([*map(str, command), "-std=c++20"], input=text,
+                              capture_output=True, text=True, timeout=COMPILE_S,
+                              env={**os.environ, "LC_ALL": "C"})
+        return done.returncode == 0, done.stderr
 
 
 def report(title, jobs, judge):

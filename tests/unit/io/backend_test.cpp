@@ -3,7 +3,9 @@
 #include <pty.h>
 #include <sys/poll.h>
 #include <sys/stat.h>
+#include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <thread>
 
 #include "backend_fixture.hpp"
@@ -422,9 +424,14 @@ TEST_P(backend_test, a_turn_waits_about_as_long_as_asked) {
     const std::int64_t before = ops().now_ns();
     ops().turn(30'000'000, out);
     EXPECT_GE(ops().now_ns() - before, 29'000'000);
-    const std::int64_t middle = ops().now_ns();
-    ops().turn(0, out);
-    EXPECT_LT(ops().now_ns() - middle, 20'000'000);
+    // One that does not wait may lose the processor; one that waits does so every time.
+    std::int64_t shortest = INT64_MAX;
+    for (int i = 0; i < 20; ++i) {
+        const std::int64_t middle = ops().now_ns();
+        ops().turn(0, out);
+        shortest = std::min(shortest, ops().now_ns() - middle);
+    }
+    EXPECT_LT(shortest, 20'000'000);
 }
 
 TEST_P(backend_test, more_ops_than_the_submission_queue_holds) {
