@@ -183,7 +183,7 @@ def test_being_cancelled(player):
     if player.rev == "E" and player.way == "http":
         connection.close()  # the client that hangs up has cancelled
     else:
-        # It has begun: a pipe keeps the order, and elsewhere a cancellation finds it or comes again.
+        # A pipe keeps the order; elsewhere a cancellation finds the call or comes again.
         deadline = time.monotonic() + DEADLINE_S
         while cancelled(player) == before and time.monotonic() < deadline:
             player.peer.notify("notifications/cancelled", {"requestId": identifier})
