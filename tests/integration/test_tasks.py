@@ -96,11 +96,6 @@ def test_a_task_and_its_result(modern):
     assert get(modern, task) == done
 
 
-def test_calls_that_do_not_wait_are_answered_at_once(modern):
-    result = modern.request("tools/call", {"name": "slow_compute", "arguments": {"seconds": 0}})
-    assert result["resultType"] == "complete" and result["content"][0]["text"] == "computed: done"
-
-
 def test_only_clients_with_the_extension_get_tasks(make_client):
     plain = make_client("E")
     result = plain.request("tools/call", {"name": "slow_compute", "arguments": {"seconds": 0.1},

@@ -51,7 +51,10 @@ task<tool_result> throws(context& ctx) {
     throw std::runtime_error("secret of the handler");
 }
 
+tool_result at_once(context& ctx) { return ctx.text("at once"); }
+
 void add(server& s) {
+    s.tool("plain").as_task(task_support::optional).run(&at_once);
     s.tool("job").input(object().open()).as_task(task_support::optional).run(&job);
     s.tool("must").input(object().open()).as_task(task_support::required).run(&job);
     s.tool("short")
@@ -365,6 +368,26 @@ TEST(modern_tasks, the_first_of_two_answers_counts) {
     peer.ask("tasks/update", id, R"("inputResponses":{"k-2":)" + city("more") + "}");
     const std::string result = peer.result(id);
     EXPECT_TRUE(result == "one+more" || result == "two+more") << result;
+}
+
+TEST(modern_tasks, calls_that_do_not_wait_are_answered_at_once) {
+    world w(with_jobs());
+    task_peer peer(w, true);
+    const parsed plain = w.connect().ask_message(peer.call_bytes("plain"));
+    EXPECT_EQ(plain["result"]["resultType"].str(), "complete");
+    EXPECT_EQ(plain.text(), "at once");
+#if !PILLION_CORO_TRAMPOLINE
+    // Where coroutines return through the ready queue, every one of them waits.
+    const parsed coroutine = w.connect().ask_message(peer.call_bytes("job", R"({"steps":0})"));
+    EXPECT_EQ(coroutine.text(), "done");
+#endif
+    EXPECT_EQ(w.service->tasks().size(), 0U);
+}
+
+TEST(classic_tasks, every_call_with_the_wish_becomes_one) {
+    world w(with_jobs());
+    task_peer peer(w, false);
+    EXPECT_EQ(peer.result(peer.begin("plain")), "at once");
 }
 
 TEST(modern_tasks, a_client_that_waits_for_its_answer_may_still_hang_up) {
