@@ -19,6 +19,7 @@ namespace pillion::app {
 namespace {
 
 constexpr int exit_failure = 1;
+constexpr std::int64_t log_patience_ms = 1000;
 
 int startup_fault(const std::string& text) {
     std::fprintf(stderr, "pillion: %s\n", text.c_str());
@@ -234,6 +235,7 @@ class http_runner {
             // Some handler ignores every request to stop. Destroying what it uses would be worse
             // than leaving it to the system.
             log::error("shutdown.grace_exceeded", {});
+            log::stop_writer(log_patience_ms);
             std::_Exit(exit_failure);
         }
         return left.clean() && !failed_ ? 0 : exit_failure;
@@ -256,8 +258,14 @@ class http_runner {
 
 int run_http(server& s, std::unique_ptr<const mcp::registry> registered, const settings& set) {
     io::raise_descriptor_limit();
-    http_runner runner(s, std::move(registered), set);
-    return runner.run();
+    log::start_writer();
+    int code = exit_failure;
+    {
+        http_runner runner(s, std::move(registered), set);
+        code = runner.run();
+    }
+    log::stop_writer(log_patience_ms);
+    return code;
 }
 
 }  // namespace pillion::app

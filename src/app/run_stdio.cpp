@@ -19,6 +19,7 @@ namespace {
 
 constexpr int exit_failure = 1;
 constexpr std::int64_t grace_ms = 2000;
+constexpr std::int64_t log_patience_ms = 1000;
 
 class stdio_runner {
  public:
@@ -54,6 +55,7 @@ class stdio_runner {
         limit_.cancel();
         if (!in_time_) {
             log::error("shutdown.grace_exceeded", {});
+            log::stop_writer(log_patience_ms);
             std::_Exit(exit_failure);
         }
         signals.close();
@@ -161,8 +163,14 @@ int run_stdio(server& s, std::unique_ptr<const mcp::registry> registered, const 
     if (!note.empty()) {
         log::warn("io.fallback", {log::kv("reason", note)});
     }
-    stdio_runner runner(s, std::move(registered), set, std::move(*made));
-    return runner.run();
+    log::start_writer();
+    int code = exit_failure;
+    {
+        stdio_runner runner(s, std::move(registered), set, std::move(*made));
+        code = runner.run();
+    }
+    log::stop_writer(log_patience_ms);
+    return code;
 }
 
 }  // namespace pillion::app

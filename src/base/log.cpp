@@ -6,6 +6,12 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <memory>
+#include <vector>
+
+#include "base/iso_time.hpp"
+#include "base/limits.hpp"
+#include "base/log_writer.hpp"
 
 namespace pillion::log {
 
@@ -17,6 +23,16 @@ constexpr std::size_t tail_bytes = 32;
 
 std::atomic<format> line_format{format::text};
 std::atomic<int> descriptor{2};
+std::atomic<log_writer*> current_writer{nullptr};
+
+// What a loop's thread has logged in this turn.
+struct collected_lines {
+    bool on = false;
+    bool urgent = false;
+    std::string text;
+};
+thread_local collected_lines collected;
+constexpr std::size_t collected_bytes_max = 64 * 1024;
 
 constexpr std::string_view level_names[] = {"debug", "info", "warn", "error", "off"};
 
@@ -87,12 +103,9 @@ class line {
     static std::string_view now(char (&out)[40]) noexcept {
         timespec t{};
         ::clock_gettime(CLOCK_REALTIME, &t);
-        tm parts{};
-        ::gmtime_r(&t.tv_sec, &parts);
-        const std::size_t bytes = ::strftime(out, sizeof out, "%Y-%m-%dT%H:%M:%S", &parts);
-        const int more = std::snprintf(out + bytes, sizeof out - bytes, ".%03dZ",
-                                       static_cast<int>(t.tv_nsec / 1'000'000));
-        return {out, bytes + static_cast<std::size_t>(more)};
+        const std::int64_t ms = std::int64_t{t.tv_sec} * 1000 + t.tv_nsec / 1'000'000;
+        const base::iso_time moment(ms);
+        return {out, moment.text().copy(out, sizeof out)};
     }
 
     bool raw(std::string_view bytes) noexcept {
@@ -217,6 +230,56 @@ bool parse_level(std::string_view text, level& out) noexcept {
     return false;
 }
 
+void start_writer() {
+    current_writer.store(
+        new log_writer(descriptor.load(std::memory_order_relaxed), limits::log_bytes_max),
+        std::memory_order_release);
+}
+
+void stop_writer(std::int64_t patience_ms) noexcept {
+    hand_over();
+    // Kept to the end of the process: some helper thread may hold on to it right now.
+    static std::vector<std::unique_ptr<log_writer>> retired;
+    if (log_writer* const last = current_writer.exchange(nullptr, std::memory_order_acq_rel)) {
+        retired.emplace_back(last);
+        last->stop(patience_ms);
+    }
+}
+
+std::uint64_t dropped() noexcept {
+    const log_writer* const to = current_writer.load(std::memory_order_acquire);
+    return to == nullptr ? 0 : to->dropped();
+}
+
+void collect(bool on) noexcept {
+    hand_over();
+    collected.on = on;
+}
+
+void hand_over() noexcept {
+    if (collected.text.empty()) {
+        return;
+    }
+    if (log_writer* const to = current_writer.load(std::memory_order_acquire)) {
+        to->put(collected.text, collected.urgent);
+    } else {
+        static_cast<void>(!::write(descriptor.load(std::memory_order_relaxed),
+                                   collected.text.data(), collected.text.size()));
+    }
+    collected.text.clear();
+    collected.urgent = false;
+}
+
+void detail::render(std::string& to, level l, std::string_view event,
+                    std::initializer_list<field> fields) noexcept {
+    line made(line_format.load(std::memory_order_relaxed) == format::json);
+    made.begin(l, event);
+    for (const field& f : fields) {
+        made.add(f);
+    }
+    to.append(made.finish());
+}
+
 void detail::emit(level l, std::string_view event, std::initializer_list<field> fields) noexcept {
     line made(line_format.load(std::memory_order_relaxed) == format::json);
     made.begin(l, event);
@@ -224,6 +287,18 @@ void detail::emit(level l, std::string_view event, std::initializer_list<field> 
         made.add(f);
     }
     const std::string_view text = made.finish();
+    log_writer* const writer = current_writer.load(std::memory_order_acquire);
+    if (writer != nullptr && collected.on) {
+        collected.text.append(text);
+        collected.urgent = collected.urgent || l >= level::warn;
+        if (collected.text.size() > collected_bytes_max) {
+            hand_over();
+        }
+        return;
+    }
+    if (writer != nullptr) {
+        return writer->put(text, l >= level::warn);
+    }
     // One write per line: lines of several threads do not mix. Where it fails nobody can be told.
     static_cast<void>(
         !::write(descriptor.load(std::memory_order_relaxed), text.data(), text.size()));

@@ -1,16 +1,18 @@
-// log: structured lines to stderr, as text (logfmt) or JSON, one write(2) per line.
+// log: structured lines to stderr, as text (logfmt) or JSON.
 //
 //     log::info("http.accept", {log::kv("peer", address), log::kv("n", 3)});
 //
 // The level is checked first; a line is built on the stack (long ones are cut), so nothing is
 // allocated. Every byte that could break out of its field is escaped: what a peer sends cannot
-// forge a line. Never log bodies or tokens. Thread-safety: any thread.
+// forge a line. Never log bodies or tokens. Lines are written by a thread of their own while
+// there is one (start_writer), else at once, one write(2) each. Thread-safety: any thread.
 #pragma once
 
 #include <atomic>
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
+#include <string>
 #include <string_view>
 
 namespace pillion::log {
@@ -80,9 +82,24 @@ void set_format(format f) noexcept;
 // Where lines go (default 2); tests redirect it.
 void set_descriptor(int fd) noexcept;
 
+// From here on nothing that logs waits for whoever reads the log; what that does not take is
+// dropped and counted. stop_writer() writes what is left, at most for `patience_ms`; the threads
+// that log must have ended, or log no more. At start-up and at the end.
+void start_writer();
+void stop_writer(std::int64_t patience_ms) noexcept;
+// Lines dropped so far.
+std::uint64_t dropped() noexcept;
+// For loops: this thread's lines are kept until hand_over(), which costs nothing when there are
+// none. The end of a loop hands over and collects no more.
+void collect(bool on) noexcept;
+void hand_over() noexcept;
+
 namespace detail {
 inline std::atomic<level> threshold{level::info};
 void emit(level l, std::string_view event, std::initializer_list<field> fields) noexcept;
+// Appends one line to `to`.
+void render(std::string& to, level l, std::string_view event,
+            std::initializer_list<field> fields) noexcept;
 }  // namespace detail
 
 // Whether a line of this level would be printed: guard for costly arguments.

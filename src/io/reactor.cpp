@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/cpu.hpp"
+#include "base/log.hpp"
 
 namespace pillion::io {
 
@@ -43,9 +44,11 @@ reactor::~reactor() {
 
 void reactor::run() noexcept {
     base::set_thread_kind(base::thread_kind::respond);
+    log::collect(true);
     while (!stop_.exchange(false, std::memory_order_acq_rel)) {
         run_one(INT64_MAX);
     }
+    log::collect(false);
 }
 
 void reactor::stop() noexcept {
@@ -90,6 +93,7 @@ void reactor::run_one(std::int64_t wait_max_ns) noexcept {
 }
 
 void reactor::enter(std::int64_t wait_max_ns) noexcept {
+    log::hand_over();
     const std::int64_t now = backend_->now_ns();
     if (now - now_ns_ > slow_turn_ns) {
         ++slow_turns_;

@@ -226,14 +226,13 @@ void engine::refuse(request& r, const fault& why) noexcept {
 
 void engine::reply(request& r, base::byte_buffer message, std::uint16_t http_status) noexcept {
     if (!r.replied && runs_handler(r.mid)) {
-        const auto level =
-            r.outcome == std::string_view("ok") ? log::level::debug : log::level::info;
-        if (log::enabled(level)) {
-            log::write(level, "mcp.call",
-                       {log::kv("method", r.method), log::kv("target", r.target),
-                        log::kv("request_id", r.request_id),
-                        log::kv("duration_us", (loop_.now_ns() - r.started_ns) / 1000),
-                        log::kv("status", r.outcome)});
+        // One line a call (STANDARD row 108); never arguments, tokens or bodies.
+        if (log::enabled(log::level::info)) {
+            log::info("mcp.call",
+                      {log::kv("method", r.method), log::kv("target", r.target),
+                       log::kv("request_id", r.request_id),
+                       log::kv("duration_us", (loop_.ops().now_ns() - r.started_ns) / 1000),
+                       log::kv("status", r.outcome), log::kv("bytes", message.size())});
         }
     }
     r.replied = true;

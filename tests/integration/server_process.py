@@ -70,9 +70,9 @@ class Server:
             text = line.decode("utf-8", "replace").rstrip("\n")
             with self._ready:
                 self.log.append(text)
-                match = re.search(r"pillion: listening on (\S+)", text)
+                match = re.search(r'pillion: listening on (\S+)|"listening","url":"([^"]+)"', text)
                 if match:
-                    self.urls.append(match[1])
+                    self.urls.append(match[1] or match[2])
                 self._ready.notify_all()
         with self._ready:
             self.log.append("")  # the end

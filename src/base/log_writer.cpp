@@ -1,0 +1,135 @@
+#include "base/log_writer.hpp"
+
+#include <poll.h>
+#include <unistd.h>
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+
+#include "base/log.hpp"
+
+namespace pillion::log {
+
+namespace {
+
+// A pipe that has room takes this much without waiting (PIPE_BUF).
+constexpr std::size_t piece_bytes = 4096;
+constexpr int poll_ms = 20;
+constexpr std::chrono::milliseconds collect_time(5);
+
+// The longest beginning that fits a piece and ends with a line.
+std::string_view next_piece(std::string_view lines) noexcept {
+    if (lines.size() <= piece_bytes) {
+        return lines;
+    }
+    const std::size_t end = lines.rfind('\n', piece_bytes - 1);
+    return lines.substr(0, end == lines.npos ? piece_bytes : end + 1);
+}
+
+}  // namespace
+
+log_writer::log_writer(int fd, std::size_t queue_bytes_max)
+    : fd_(fd), queue_bytes_max_(queue_bytes_max) {
+    // Signals are for the loops.
+    sigset_t all;
+    sigset_t before;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    thread_ = std::thread([this] { run(); });
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+log_writer::~log_writer() { stop(0); }
+
+void log_writer::put(std::string_view lines, bool urgent) noexcept {
+    bool wakes = false;
+    {
+        const std::lock_guard lock(mutex_);
+        if (queue_.size() + lines.size() > queue_bytes_max_) {
+            return count_dropped(lines);
+        }
+        wakes = queue_.empty() || (urgent && !urgent_);
+        queue_.append(lines);
+        urgent_ = urgent_ || urgent;
+    }
+    if (wakes) {
+        wake_.notify_one();
+    }
+}
+
+void log_writer::count_dropped(std::string_view lines) noexcept {
+    const auto count = std::count(lines.begin(), lines.end(), '\n');
+    dropped_.fetch_add(static_cast<std::uint64_t>(count), std::memory_order_relaxed);
+}
+
+void log_writer::run() noexcept {
+    std::uint64_t told = 0;
+    std::string batch;
+    std::unique_lock lock(mutex_);
+    while (true) {
+        wake_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
+        if (!stopping_ && !urgent_) {
+            wake_.wait_for(lock, collect_time, [this] { return stopping_ || urgent_; });
+        }
+        if (queue_.empty()) {
+            break;
+        }
+        batch.clear();
+        batch.swap(queue_);
+        urgent_ = false;
+        lock.unlock();
+        if (const std::uint64_t lost = dropped(); lost != told) {
+            detail::render(batch, level::warn, "log.dropped", {kv("lines", lost - told)});
+            told = lost;
+        }
+        if (!write_all(batch)) {
+            lock.lock();
+            break;
+        }
+        lock.lock();
+    }
+    has_ended_ = true;
+    ended_.notify_all();
+}
+
+bool log_writer::write_all(std::string_view lines) noexcept {
+    while (!lines.empty()) {
+        pollfd ready{fd_, POLLOUT, 0};
+        if (::poll(&ready, 1, poll_ms) <= 0) {
+            if (abandoned_.load(std::memory_order_relaxed)) {
+                count_dropped(lines);
+                return false;
+            }
+            continue;
+        }
+        const std::string_view piece = next_piece(lines);
+        const ssize_t written = ::write(fd_, piece.data(), piece.size());
+        if (written < 0 && errno != EINTR && errno != EAGAIN) {
+            // Nobody is there; whoever comes later is no reader of these lines.
+            count_dropped(lines);
+            return true;
+        }
+        lines.remove_prefix(written < 0 ? 0 : static_cast<std::size_t>(written));
+    }
+    return true;
+}
+
+bool log_writer::stop(std::int64_t patience_ms) noexcept {
+    if (!thread_.joinable()) {
+        return true;
+    }
+    bool in_time = false;
+    {
+        std::unique_lock lock(mutex_);
+        stopping_ = true;
+        wake_.notify_one();
+        in_time = ended_.wait_for(lock, std::chrono::milliseconds(patience_ms),
+                                  [this] { return has_ended_; });
+    }
+    abandoned_.store(!in_time, std::memory_order_relaxed);
+    thread_.join();
+    return in_time;
+}
+
+}  // namespace pillion::log

@@ -1,0 +1,59 @@
+// log_writer: a thread of its own that writes what others log, so that a slow reader of the log
+// never keeps a request waiting. What it cannot take is dropped and counted.
+//
+// It sleeps while there is nothing, and collects for a few milliseconds before it writes: under
+// load a line costs its loop no system call. Every write ends with a whole line and is small enough
+// for a pipe to take it at once. Thread-safety: put() and dropped() from any thread.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+
+namespace pillion::log {
+
+class log_writer {
+ public:
+    // Writes to `fd`, which it does not own. At most `queue_bytes_max` wait.
+    log_writer(int fd, std::size_t queue_bytes_max);
+    log_writer(const log_writer&) = delete;
+    log_writer& operator=(const log_writer&) = delete;
+    // stop(0), if that has not been done.
+    ~log_writer();
+
+    // Takes whole lines. They are written soon; at once when `urgent`. Never waits for the reader.
+    void put(std::string_view lines, bool urgent) noexcept;
+
+    // Ends the thread: what waits is written first, as long as the reader takes it within
+    // `patience_ms`. True when nothing was left.
+    bool stop(std::int64_t patience_ms) noexcept;
+
+    // Lines that were not written so far.
+    std::uint64_t dropped() const noexcept { return dropped_.load(std::memory_order_relaxed); }
+
+ private:
+    void run() noexcept;
+    // False when it was given up.
+    bool write_all(std::string_view lines) noexcept;
+    void count_dropped(std::string_view lines) noexcept;
+
+    const int fd_;
+    const std::size_t queue_bytes_max_;
+    std::atomic<std::uint64_t> dropped_{0};
+    std::atomic<bool> abandoned_{false};
+    std::mutex mutex_;  // guards what follows
+    std::condition_variable wake_;
+    std::condition_variable ended_;
+    std::string queue_;
+    bool urgent_ = false;
+    bool stopping_ = false;
+    bool has_ended_ = false;
+    std::thread thread_;
+};
+
+}  // namespace pillion::log

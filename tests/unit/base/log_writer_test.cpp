@@ -1,0 +1,175 @@
+// A log whose reader is slow, gone or greedy.
+#include "base/log_writer.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+#include <algorithm>
+#include <csignal>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/log.hpp"
+
+namespace pillion::log {
+namespace {
+
+class log_writers : public ::testing::Test {
+ protected:
+    log_writers() {
+        std::signal(SIGPIPE, SIG_IGN);
+        EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+    }
+    ~log_writers() override {
+        for (const int fd : ends) {
+            if (fd >= 0) {
+                ::close(fd);
+            }
+        }
+    }
+    void close_end(int which) {
+        ::close(ends[which]);
+        ends[which] = -1;
+    }
+    // All that comes until the other end is closed.
+    std::string rest() {
+        close_end(1);
+        std::string all;
+        char buffer[4096];
+        for (ssize_t n = 1; n > 0; all.append(buffer, static_cast<std::size_t>(n > 0 ? n : 0))) {
+            n = ::read(ends[0], buffer, sizeof buffer);
+        }
+        return all;
+    }
+    static std::string numbered(int n) { return "line " + std::to_string(n) + "\n"; }
+
+    int ends[2] = {-1, -1};
+};
+
+TEST_F(log_writers, everything_is_written_in_order_before_the_end) {
+    log_writer w(ends[1], 1 << 20);
+    std::string expected;
+    for (int i = 0; i < 1000; ++i) {
+        expected += numbered(i);
+        w.put(numbered(i), i % 100 == 0);
+    }
+    EXPECT_TRUE(w.stop(10'000));
+    EXPECT_EQ(rest(), expected);
+    EXPECT_EQ(w.dropped(), 0U);
+}
+
+TEST_F(log_writers, lines_of_several_threads_stay_whole) {
+    log_writer w(ends[1], 1 << 20);
+    std::string all;
+    std::thread reader([&] {
+        char buffer[512];
+        for (ssize_t n = ::read(ends[0], buffer, sizeof buffer); n > 0;
+             n = ::read(ends[0], buffer, sizeof buffer)) {
+            all.append(buffer, static_cast<std::size_t>(n));
+        }
+    });
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t) {
+        threads.emplace_back([&w, t] {
+            for (int i = 0; i < 500; ++i) {
+                w.put(
+                    std::string(static_cast<std::size_t>(20 + i % 50), static_cast<char>('a' + t)) +
+                        "\n",
+                    false);
+            }
+        });
+    }
+    for (std::thread& one : threads) {
+        one.join();
+    }
+    EXPECT_TRUE(w.stop(10'000));
+    close_end(1);
+    reader.join();
+    std::size_t lines = 0;
+    for (std::size_t at = 0; at < all.size(); ++lines) {
+        const std::size_t end = all.find('\n', at);
+        ASSERT_NE(end, all.npos);
+        EXPECT_EQ(all.substr(at, end - at), std::string(end - at, all[at]));
+        at = end + 1;
+    }
+    EXPECT_EQ(lines, 2000U);
+}
+
+TEST_F(log_writers, a_reader_that_does_not_read_costs_lines_and_no_time) {
+    // The pipe holds 64 KiB, the queue as much again; the rest is dropped and counted.
+    log_writer w(ends[1], 65536);
+    const std::string line(1023, 'x');
+    constexpr int count = 1000;
+    for (int i = 0; i < count; ++i) {
+        w.put(line + "\n", false);
+    }
+    EXPECT_FALSE(w.stop(0));
+    const std::string got = rest();
+    const auto written = std::count(got.begin(), got.end(), '\n');
+    EXPECT_GT(written, 0);
+    EXPECT_LT(written, count);
+    // The line that tells of it may be among them.
+    const auto lost = static_cast<std::uint64_t>(count - written);
+    EXPECT_TRUE(w.dropped() == lost || w.dropped() == lost + 1) << w.dropped();
+}
+
+TEST_F(log_writers, what_was_dropped_is_told_when_there_is_room_again) {
+    log_writer w(ends[1], 65536);
+    const std::string line(1023, 'x');
+    while (w.dropped() == 0) {
+        w.put(line + "\n", false);
+    }
+    std::string all;
+    char buffer[65536];
+    while (all.find("log.dropped") == all.npos) {
+        const ssize_t n = ::read(ends[0], buffer, sizeof buffer);
+        ASSERT_GT(n, 0);
+        all.append(buffer, static_cast<std::size_t>(n));
+        w.put("more\n", true);
+    }
+    EXPECT_NE(all.find(" warn log.dropped lines="), all.npos);
+    std::thread reader([&] {
+        while (::read(ends[0], buffer, sizeof buffer) > 0) {
+        }
+    });
+    EXPECT_TRUE(w.stop(10'000));
+    close_end(1);
+    reader.join();
+}
+
+TEST_F(log_writers, a_reader_that_has_gone_ends_nothing) {
+    log_writer w(ends[1], 1 << 20);
+    close_end(0);
+    for (int i = 0; i < 100; ++i) {
+        w.put(numbered(i), true);
+    }
+    EXPECT_TRUE(w.stop(10'000));
+    EXPECT_EQ(w.dropped(), 100U);
+}
+
+TEST_F(log_writers, a_thread_that_collects_hands_over_when_it_says) {
+    set_descriptor(ends[1]);
+    start_writer();
+    collect(true);
+    info("first");
+    info("second", {kv("n", 2)});
+    hand_over();
+    collect(false);
+    info("third");
+    stop_writer(10'000);
+    info("directly");
+    set_descriptor(2);
+    const std::string all = rest();
+    std::size_t at = 0;
+    for (const char* text :
+         {" info first\n", " info second n=2\n", " info third\n", " info directly\n"}) {
+        const std::size_t found = all.find(text, at);
+        EXPECT_NE(found, all.npos) << text << " in " << all;
+        at = found == all.npos ? at : found;
+    }
+}
+
+}  // namespace
+}  // namespace pillion::log
