@@ -145,9 +145,9 @@ class Server:
         self.assert_nothing_left()
 
     def assert_nothing_left(self):
-        lines = [line for line in self.log if "shutdown complete" in line]
+        lines = [line for line in self.log if re.search("shutdown[ .]complete", line)]
         assert len(lines) == 1, f"no report at the end: {self.log[-10:]}"
-        left = dict(re.findall(r"\b(frames|ops|buffers|chunks)=(\d+)", lines[0]))
+        left = dict(re.findall(r'\b(frames|ops|buffers|chunks)"?[=:](\d+)', lines[0]))
         assert set(left) == {"frames", "ops", "buffers", "chunks"}, lines[0]
         assert all(count == "0" for count in left.values()), lines[0]
 
