@@ -176,6 +176,8 @@ class http_runner {
             state_.stop = [this, &loop] { loop.post([this] { begin_drain(); }); };
         }
         announce(urls);
+        // What was said so far stands in its order.
+        log::start_writer();
         if (failed_) {
             begin_drain();
         }
@@ -258,7 +260,6 @@ class http_runner {
 
 int run_http(server& s, std::unique_ptr<const mcp::registry> registered, const settings& set) {
     io::raise_descriptor_limit();
-    log::start_writer();
     int code = exit_failure;
     {
         http_runner runner(s, std::move(registered), set);

@@ -45,6 +45,7 @@ class stdio_runner {
             state_.running = &service_;
             state_.stop = [this] { loop_.post([this] { on_signal(SIGTERM); }); };
         }
+        log::start_writer();
         transport_->start();
         loop_.run();
         {
@@ -163,7 +164,6 @@ int run_stdio(server& s, std::unique_ptr<const mcp::registry> registered, const 
     if (!note.empty()) {
         log::warn("io.fallback", {log::kv("reason", note)});
     }
-    log::start_writer();
     int code = exit_failure;
     {
         stdio_runner runner(s, std::move(registered), set, std::move(*made));
