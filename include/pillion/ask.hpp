@@ -10,9 +10,14 @@
 //     co_return ctx.text("You chose ", answer->content["city"].str());
 //
 // The client must have declared the capability; otherwise the call fails at once
-// (errc::unsupported) and nothing is sent. The time a user takes does not count against the
-// request's deadline; a question has a time limit of its own. Requests must be named objects, a
-// temporary is refused at compile time (g++ 12 would destroy it twice).
+// (errc::unsupported) and nothing is sent. A handler that can do without may go on; one that passes
+// the error on, by ctx.error(), prompt_error() or unreadable(), gives the client what its revision
+// has for it: error -32021 with `requiredCapabilities` (2026-07-28; HTTP 400 if nothing was sent
+// yet), before that a failure of the tool that names the capability.
+//
+// The time a user takes does not count against the request's deadline; a question has a time limit
+// of its own. Requests must be named objects, a temporary is refused at compile time (g++ 12 would
+// destroy it twice).
 //
 // Clients up to 2025-11-25 get a request and answer it while the handler waits. From 2026-07-28 on
 // a server may not send requests: the call ends with what is asked, and when the client calls again

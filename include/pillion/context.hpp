@@ -87,7 +87,8 @@ class context {
         const std::string_view list[] = {std::string_view(parts)...};
         return text_parts(list, sizeof...(parts), true);
     }
-    // The failure of a library call, as a result the model can read.
+    // The failure of a library call, as a result the model can read. One of ctx.elicit(), sample()
+    // or roots() that the client cannot be asked is what missing_capability() gives.
     tool_result error(const pillion::error& what);
     // An empty result to add to.
     tool_result result();
@@ -104,10 +105,14 @@ class context {
     prompt_result prompt(std::string_view description = {});
     // A prompt that cannot be given: error -32602 with this text.
     prompt_result prompt_error(std::string_view message);
+    // The failure of a library call: -32603 with its text; a capability that the client lacks is
+    // -32021 towards 2026-07-28.
+    prompt_result prompt_error(const pillion::error& what);
     resource_result contents();
     // The resource does not exist (-32002, from 2026-07-28 on -32602, with data.uri).
     resource_result not_found();
-    // The resource exists but cannot be read: -32603 with a safe text.
+    // The resource exists but cannot be read: -32603 with a safe text; a capability that the client
+    // lacks is -32021 towards 2026-07-28.
     resource_result unreadable(const pillion::error& what);
     completion_result completion();
 

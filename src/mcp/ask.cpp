@@ -5,6 +5,7 @@
 #include "base/base64.hpp"
 #include "base/random.hpp"
 #include "mcp/client_call.hpp"
+#include "mcp/client_capability.hpp"
 #include "mcp/engine.hpp"
 #include "schema/validator.hpp"
 
@@ -174,8 +175,6 @@ std::string elicit_request::form_schema() const {
 
 namespace {
 
-error cannot(const char* text) noexcept { return {errc::unsupported, text}; }
-
 // Tells pages apart, so every one has its own.
 std::string new_elicitation_id() {
     unsigned char random[12];
@@ -254,7 +253,7 @@ result<sample_answer> read_sampled(json::view answer) {
 
 task<result<sample_answer>> context::sample(const sample_request& request) {
     if (!client_can("sampling")) {
-        co_return cannot("The client offers no sampling");
+        co_return mcp::capability::sampling.refusal();
     }
     const std::string params = request.params_json();
     auto fits = [](json::view answer) { return read_sampled(answer).ok(); };
@@ -276,7 +275,8 @@ task<result<elicit_answer>> context::elicit(const elicit_request& request) {
                          ? client_can("elicitation")
                          : client_can(page ? "elicitation.url" : "elicitation.form");
     if (!known || !can) {
-        co_return cannot("The client offers no elicitation of this kind");
+        const auto& needed = page ? mcp::capability::elicitation_url : mcp::capability::elicitation;
+        co_return needed.refusal();
     }
     const std::string params = elicit_params(request, state_->rev);
     auto fits = [this, &request](json::view given) {
@@ -293,7 +293,7 @@ task<result<elicit_answer>> context::elicit(const elicit_request& request) {
 
 task<result<roots_answer>> context::roots(std::string_view key) {
     if (!client_can("roots")) {
-        co_return cannot("The client offers no roots");
+        co_return mcp::capability::roots.refusal();
     }
     const question standard;
     auto fits = [](json::view given) { return given["roots"].is_array(); };

@@ -66,8 +66,25 @@ def test_several_questions_in_one_round(modern):
 def test_only_what_the_client_declares_is_asked(modern):
     questions, _ = asked(called(modern, "capabilities", capabilities={"sampling": {}}))
     assert [one["method"] for one in questions.values()] == ["sampling/createMessage"]
-    result = called(modern, "elicitation", capabilities={}).result
-    assert result["isError"] and result["resultType"] == "complete"
+
+
+@pytest.mark.parametrize("name,needed", [
+    ("elicitation", {"elicitation": {}}), ("sampling", {"sampling": {}}),
+    ("list_roots", {"roots": {}}), ("multiple_inputs", {"elicitation": {}})])
+def test_what_it_cannot_do_without_is_named(modern, name, needed):
+    reply = called(modern, name, capabilities={})
+    assert (reply.status, reply.error.code) == (400, -32021)
+    assert reply.error.data["requiredCapabilities"] == needed
+
+
+def test_prompts_and_pages_name_it_too(modern):
+    reply = modern.call("prompts/get", {"name": PREFIX + "prompt"}, capabilities={})
+    assert (reply.status, reply.error.code) == (400, -32021)
+    assert reply.error.data["requiredCapabilities"] == {"elicitation": {}}
+    reply = modern.call("tools/call", {"name": "test_visit_page", "arguments": {}},
+                        capabilities={"elicitation": {"form": {}}})
+    assert (reply.status, reply.error.code) == (400, -32021)
+    assert reply.error.data["requiredCapabilities"] == {"elicitation": {"url": {}}}
 
 
 @pytest.mark.parametrize("wrong", [{}, {"other": accepted(name="x")}, {"user_name": 12345},

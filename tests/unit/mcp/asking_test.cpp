@@ -344,14 +344,16 @@ TEST_P(asking, without_the_capability_nothing_is_sent) {
     for (const char* declared : {"{}", R"({"roots":{}})", R"({"sampling":null})"}) {
         legacy_peer modest(w, GetParam().how, GetParam().version, declared);
         modest.call("1");
-        EXPECT_EQ(modest.results("1"), texts{"The client offers no sampling"});
+        EXPECT_EQ(modest.results("1"),
+                  texts{"The client does not declare the capability \"sampling\""});
         EXPECT_EQ(modest.heard().size(), 1U);
     }
     legacy_peer rootless(w, GetParam().how, GetParam().version, R"({"sampling":{}})");
     rootless.call("1", R"({"what":"roots"})");
-    EXPECT_EQ(rootless.results("1"), texts{"The client offers no roots"});
+    EXPECT_EQ(rootless.results("1"), texts{"The client does not declare the capability \"roots\""});
     rootless.call("2", R"({"what":"form"})");
-    EXPECT_EQ(rootless.results("2"), texts{"The client offers no elicitation of this kind"});
+    EXPECT_EQ(rootless.results("2"),
+              texts{"The client does not declare the capability \"elicitation\""});
     EXPECT_EQ(w.engine->questions(), 0U);
 }
 
