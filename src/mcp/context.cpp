@@ -13,6 +13,7 @@
 #include "mcp/engine.hpp"
 #include "mcp/file_read.hpp"
 #include "mcp/modern_checks.hpp"
+#include "mcp/progress_pace.hpp"
 #include "mcp/replies.hpp"
 #include "mcp/task_run.hpp"
 #include "rpc/errors.hpp"
@@ -293,11 +294,8 @@ task<bool> context::progress(double done, double total, std::string_view message
     // NaN and infinities have no JSON form.
     const bool increases = std::isfinite(done) && (!r.progressed || done > r.last_progress);
     if (r.progress_token.exists() && increases && !r.stop.requested() && r.channel != nullptr) {
-        r.progressed = true;
-        r.last_progress = done;
-        r.engine.await_heartbeat(r);
         r.drained.set();
-        if (!r.channel->notify(r, mcp::progress_message(r, done, total, message))) {
+        if (!mcp::progress_pace::report(r, done, total, message)) {
             r.drained.reset();
             co_await r.drained.wait(&r.stop);
         }
