@@ -45,8 +45,8 @@ enum class log_level : std::uint8_t {
     emergency,
 };
 
-// asked: the client got the handler's questions instead of an answer (2026-07-28); the handler runs
-// again, from the top, when they are answered.
+// asked: the client got the handler's questions instead of an answer (2026-07-28), and the handler
+// runs again, from the top, when they are answered; or its answers have been used before.
 enum class stop_cause : std::uint8_t { none, client, deadline, disconnected, shutdown, asked };
 
 class context {

@@ -150,6 +150,11 @@ elicit_request& elicit_request::key(std::string_view name) {
     return *this;
 }
 
+elicit_request& elicit_request::single_use() {
+    single_use_ = true;
+    return *this;
+}
+
 elicit_request& elicit_request::limit(std::chrono::milliseconds time) {
     limit_ = time;
     return *this;
@@ -282,8 +287,8 @@ task<result<elicit_answer>> context::elicit(const elicit_request& request) {
     auto fits = [this, &request](json::view given) {
         return given.is_object() && read_elicited(*state_, request, given).ok();
     };
-    const mcp::asking what{"elicitation/create", params, request.key_text(),
-                           request.time_limit().count(), fits};
+    const mcp::asking what{"elicitation/create",         params, request.key_text(),
+                           request.time_limit().count(), fits,   request.counts_once()};
     const pillion::result<json::view> answer = co_await mcp::ask_client(*state_, what);
     if (!answer) {
         co_return answer.error();

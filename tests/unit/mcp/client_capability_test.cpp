@@ -31,7 +31,8 @@ task<result<void>> ask(context& ctx, std::string_view what) {
     elicit_request form("Which?");
     form.required("city", string());
     const elicit_request page = elicit_request::page("Sign in", "https://example.com/");
-    const auto got = co_await ctx.elicit(what == "elicitation.url" ? page : form);
+    const elicit_request& chosen = what == "elicitation.url" ? page : form;
+    const auto got = co_await ctx.elicit(chosen);
     co_return got ? ok() : got.error();
 }
 
