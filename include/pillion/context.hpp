@@ -140,8 +140,8 @@ class context {
     bool is_task() const noexcept;
 
     // Tells the client how far the work is, if it asked to know. Values that do not increase are
-    // dropped; `total` not above zero means unknown. Waits when the client reads too slowly. A
-    // task's status shows the message.
+    // dropped, hasty ones are thinned out (the last one arrives); `total` not above zero means
+    // unknown. Waits when the client reads too slowly. A task's status shows the message.
     // Returns false when the request was stopped.
     task<bool> progress(double done, double total = 0, std::string_view message = {});
     // Ends the connection of a long call before its answer: the client is asked to come back after

@@ -294,7 +294,6 @@ task<bool> context::progress(double done, double total, std::string_view message
     // NaN and infinities have no JSON form.
     const bool increases = std::isfinite(done) && (!r.progressed || done > r.last_progress);
     if (r.progress_token.exists() && increases && !r.stop.requested() && r.channel != nullptr) {
-        r.drained.set();
         if (!mcp::progress_pace::report(r, done, total, message)) {
             r.drained.reset();
             co_await r.drained.wait(&r.stop);

@@ -16,7 +16,8 @@ task<tool_result> tell(context& ctx, json::view args) {
     const std::int64_t count = args["count"].i64().value_or(burst + 1);
     const std::chrono::milliseconds pause(args["pause"].i64().value_or(0));
     for (std::int64_t i = 1; i <= count; ++i) {
-        const std::string text(static_cast<std::size_t>(i % 7), 'a');
+        const std::string text(static_cast<std::size_t>(args["bytes"].i64().value_or(0) + i % 7),
+                               'a');
         co_await ctx.progress(static_cast<double>(i), static_cast<double>(count), text);
         if (pause.count() > 0) {
             co_await ctx.sleep(pause);
@@ -43,10 +44,24 @@ task<tool_result> tell_and_ask(context& ctx) {
     co_return got ? ctx.text("answered") : ctx.error(got.error());
 }
 
-world_options with_tell() {
+// A burst and one more, which is held back; at the gate, another one.
+task<tool_result> tell_at(coro::event& gate, context& ctx) {
+    for (std::int64_t i = 1; i <= burst + 1; ++i) {
+        co_await ctx.progress(static_cast<double>(i));
+    }
+    co_await gate.wait();
+    co_await ctx.progress(100);
+    co_await ctx.sleep(std::chrono::seconds(1));
+    co_return ctx.text("done");
+}
+
+world_options with_tell(coro::event* gate = nullptr) {
     world_options o;
     o.timeout_ms = 60'000;
-    o.more = [](server& s) {
+    o.more = [gate](server& s) {
+        if (gate != nullptr) {
+            s.tool("tell_at").run([gate](context& ctx) { return tell_at(*gate, ctx); });
+        }
         s.tool("tell").input(object().open()).run(&tell);
         s.tool("tell_alive").heartbeat(std::chrono::seconds(1)).input(object().open()).run(&tell);
         s.tool("tell_ask").run(&tell_and_ask);
@@ -252,6 +267,33 @@ TEST_P(pacing, a_client_that_does_not_read_gets_the_newest_later) {
     EXPECT_EQ(w.left(), "");
 }
 
+// As soon as the way is full nothing is sent any more, whether the handler waits for room or its
+// newest value does.
+TEST_P(pacing, nothing_is_heaped_up_before_a_full_way) {
+    if (GetParam() == std::string("2024-11-05")) {
+        return;  // progress has no text there
+    }
+    for (const int pause : {10, 30, 49, 51}) {
+        client& slow = w.connect();
+        slow.peer().block(true);
+        const std::string much =
+            R"({"count":400,"bytes":15000,"pause":)" + std::to_string(pause) + "}";
+        slow.send(session.empty() ? modern_call("1", "tell", much, token)
+                                  : legacy_call(session, "1", "tell", much, token));
+        w.pass_ms(25'000);
+        slow.peer().block(false);
+        w.settle();
+        EXPECT_GE(read(slow).values.size(), static_cast<std::size_t>(burst)) << pause;
+        EXPECT_LE(read(slow).values.size(), static_cast<std::size_t>(burst) + 4) << pause;
+        w.pass_ms(25'000);
+        const heard all = read(slow);
+        EXPECT_EQ(all.values.back(), 400) << pause;
+        EXPECT_TRUE(std::is_sorted(all.values.begin(), all.values.end()));
+        EXPECT_TRUE(all.answers == 1 && all.answer_last);
+    }
+    EXPECT_EQ(w.left(), "");
+}
+
 INSTANTIATE_TEST_SUITE_P(revisions, pacing,
                          ::testing::Values("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25",
                                            ""),
@@ -260,6 +302,31 @@ INSTANTIATE_TEST_SUITE_P(revisions, pacing,
                              std::replace(name.begin(), name.end(), '-', '_');
                              return "r" + name;
                          });
+
+// Timers have ticks of a millisecond; between the end of the interval and the tick the handler may
+// say something newer, which stands for what was held back. Nothing else is said in its place.
+TEST(pacing_by_the_clock, a_newer_value_takes_the_place_of_what_is_held) {
+    for (std::int64_t quarter = -8; quarter <= 8; ++quarter) {
+        coro::event gate;
+        world w(with_tell(&gate));
+        client& c = w.connect();
+        w.settle();
+        c.peer().send_after(300'000, modern_call("1", "tell_at", "{}", token));
+        const std::int64_t due = 300'000 + interval_ms * 1'000'000;
+        w.net.net().at(due + quarter * 250'000, [&gate] { gate.set(); });
+        w.pass_ms(200);
+        std::vector<double> thinned = first(burst);
+        thinned.push_back(100);
+        std::vector<double> both = first(burst + 1);
+        both.push_back(100);
+        const heard all = read(c);
+        EXPECT_TRUE(all.values == thinned || all.values == both) << quarter;
+        EXPECT_TRUE(quarter >= 0 || all.values == thinned) << quarter;
+        w.pass_ms(2000);
+        EXPECT_EQ(read(c).values, all.values);
+        EXPECT_EQ(read(c).answers, 1U);
+    }
+}
 
 TEST(pacing_of_pipes, is_the_same) {
     world w(with_tell());
