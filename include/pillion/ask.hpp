@@ -10,16 +10,23 @@
 //     co_return ctx.text("You chose ", answer->content["city"].str());
 //
 // The client must have declared the capability; otherwise the call fails at once
-// (errc::unsupported) and nothing is sent. The time a user takes does not count against the
-// request's deadline; a question has a time limit of its own. Requests must be named objects, a
-// temporary is refused at compile time (g++ 12 would destroy it twice).
+// (errc::unsupported) and nothing is sent. A handler that can do without may go on; one that passes
+// the error on, by ctx.error(), prompt_error() or unreadable(), gives the client what its revision
+// has for it: error -32021 with `requiredCapabilities` (2026-07-28; HTTP 400 if nothing was sent
+// yet), before that a failure of the tool that names the capability.
+//
+// The time a user takes does not count against the request's deadline; a question has a time limit
+// of its own. Requests must be named objects, a temporary is refused at compile time (g++ 12 would
+// destroy it twice).
 //
 // Clients up to 2025-11-25 get a request and answer it while the handler waits. From 2026-07-28 on
 // a server may not send requests: the call ends with what is asked, and when the client calls again
 // with the answers, THE HANDLER RUNS AGAIN FROM THE TOP; answered questions return at once. So what
 // stands before the last question runs once per round: keep it free of effects, or guard it with
 // ctx.once(). Several questions go into one round with ctx.all(). An answer counts for its key and
-// the exact question; without a key() the order of asking is the key.
+// the exact question; without a key() the order of asking is the key. Nothing keeps a client from
+// sending a round twice, and then what stands behind the last question happens twice: single_use()
+// on that question forbids it.
 //
 // Thread-safety: ordinary values. Answers live as long as the request.
 #pragma once
@@ -112,8 +119,15 @@ class elicit_request : public question {
     elicit_request& limit(std::chrono::milliseconds time);
     // Names the question among those of its handler (2026-07-28).
     elicit_request& key(std::string_view name);
+    // Its answer counts once: for the last question before what must not happen twice. A client of
+    // 2026-07-28 that sends the same round again gets -32602, and an answer is taken for a question
+    // that was put only. Which answers have counted is remembered by this process alone, for the
+    // hour they would be good; if it must hold for several processes, a client has to be led back
+    // to the same one, or the effect itself must know.
+    elicit_request& single_use();
 
     // For the library.
+    bool counts_once() const noexcept { return single_use_; }
     const std::string& message() const noexcept { return message_; }
     const std::string& url() const noexcept { return url_; }
     std::string form_schema() const;
@@ -121,6 +135,7 @@ class elicit_request : public question {
  private:
     std::string message_;
     std::string url_;  // empty: a form
+    bool single_use_ = false;
     std::vector<std::pair<std::string, std::string>> fields_;
     std::vector<std::string> required_;
 };

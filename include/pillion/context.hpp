@@ -45,8 +45,8 @@ enum class log_level : std::uint8_t {
     emergency,
 };
 
-// asked: the client got the handler's questions instead of an answer (2026-07-28); the handler runs
-// again, from the top, when they are answered.
+// asked: the client got the handler's questions instead of an answer (2026-07-28), and the handler
+// runs again, from the top, when they are answered; or its answers have been used before.
 enum class stop_cause : std::uint8_t { none, client, deadline, disconnected, shutdown, asked };
 
 class context {
@@ -87,7 +87,8 @@ class context {
         const std::string_view list[] = {std::string_view(parts)...};
         return text_parts(list, sizeof...(parts), true);
     }
-    // The failure of a library call, as a result the model can read.
+    // The failure of a library call, as a result the model can read. One of ctx.elicit(), sample()
+    // or roots() that the client cannot be asked is what missing_capability() gives.
     tool_result error(const pillion::error& what);
     // An empty result to add to.
     tool_result result();
@@ -104,10 +105,14 @@ class context {
     prompt_result prompt(std::string_view description = {});
     // A prompt that cannot be given: error -32602 with this text.
     prompt_result prompt_error(std::string_view message);
+    // The failure of a library call: -32603 with its text; a capability that the client lacks is
+    // -32021 towards 2026-07-28.
+    prompt_result prompt_error(const pillion::error& what);
     resource_result contents();
     // The resource does not exist (-32002, from 2026-07-28 on -32602, with data.uri).
     resource_result not_found();
-    // The resource exists but cannot be read: -32603 with a safe text.
+    // The resource exists but cannot be read: -32603 with a safe text; a capability that the client
+    // lacks is -32021 towards 2026-07-28.
     resource_result unreadable(const pillion::error& what);
     completion_result completion();
 
@@ -135,8 +140,8 @@ class context {
     bool is_task() const noexcept;
 
     // Tells the client how far the work is, if it asked to know. Values that do not increase are
-    // dropped; `total` not above zero means unknown. Waits when the client reads too slowly. A
-    // task's status shows the message.
+    // dropped, hasty ones are thinned out (the last one arrives); `total` not above zero means
+    // unknown. Waits when the client reads too slowly. A task's status shows the message.
     // Returns false when the request was stopped.
     task<bool> progress(double done, double total = 0, std::string_view message = {});
     // Ends the connection of a long call before its answer: the client is asked to come back after

@@ -48,6 +48,11 @@ inline constexpr std::size_t rpc_id_bytes_max = 512;
 // What a call with questions to its user takes along (requestState), and how long it is good.
 inline constexpr std::size_t request_state_bytes_max = 48 * 1024;
 inline constexpr std::int64_t request_state_ms = 60 * 60 * 1000;
+// Answers that count once (elicit_request::single_use) of the last hour.
+inline constexpr std::size_t spent_nonces_max = 64 * 1024;
+// Progress of one request: after a burst, one message per interval.
+inline constexpr std::int64_t progress_interval_ms = 50;
+inline constexpr std::int64_t progress_burst = 16;
 inline constexpr std::size_t tool_result_bytes_max = 10 * 1024 * 1024;
 // Tasks: how many are kept, in all and for one client, and their results together (a new one is
 // refused beyond; each that runs may add one result). How long they are kept, at most and when the

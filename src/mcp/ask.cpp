@@ -5,6 +5,7 @@
 #include "base/base64.hpp"
 #include "base/random.hpp"
 #include "mcp/client_call.hpp"
+#include "mcp/client_capability.hpp"
 #include "mcp/engine.hpp"
 #include "schema/validator.hpp"
 
@@ -149,6 +150,11 @@ elicit_request& elicit_request::key(std::string_view name) {
     return *this;
 }
 
+elicit_request& elicit_request::single_use() {
+    single_use_ = true;
+    return *this;
+}
+
 elicit_request& elicit_request::limit(std::chrono::milliseconds time) {
     limit_ = time;
     return *this;
@@ -173,8 +179,6 @@ std::string elicit_request::form_schema() const {
 }
 
 namespace {
-
-error cannot(const char* text) noexcept { return {errc::unsupported, text}; }
 
 // Tells pages apart, so every one has its own.
 std::string new_elicitation_id() {
@@ -254,7 +258,7 @@ result<sample_answer> read_sampled(json::view answer) {
 
 task<result<sample_answer>> context::sample(const sample_request& request) {
     if (!client_can("sampling")) {
-        co_return cannot("The client offers no sampling");
+        co_return mcp::capability::sampling.refusal();
     }
     const std::string params = request.params_json();
     auto fits = [](json::view answer) { return read_sampled(answer).ok(); };
@@ -276,14 +280,15 @@ task<result<elicit_answer>> context::elicit(const elicit_request& request) {
                          ? client_can("elicitation")
                          : client_can(page ? "elicitation.url" : "elicitation.form");
     if (!known || !can) {
-        co_return cannot("The client offers no elicitation of this kind");
+        const auto& needed = page ? mcp::capability::elicitation_url : mcp::capability::elicitation;
+        co_return needed.refusal();
     }
     const std::string params = elicit_params(request, state_->rev);
     auto fits = [this, &request](json::view given) {
         return given.is_object() && read_elicited(*state_, request, given).ok();
     };
-    const mcp::asking what{"elicitation/create", params, request.key_text(),
-                           request.time_limit().count(), fits};
+    const mcp::asking what{"elicitation/create",         params, request.key_text(),
+                           request.time_limit().count(), fits,   request.counts_once()};
     const pillion::result<json::view> answer = co_await mcp::ask_client(*state_, what);
     if (!answer) {
         co_return answer.error();
@@ -293,7 +298,7 @@ task<result<elicit_answer>> context::elicit(const elicit_request& request) {
 
 task<result<roots_answer>> context::roots(std::string_view key) {
     if (!client_can("roots")) {
-        co_return cannot("The client offers no roots");
+        co_return mcp::capability::roots.refusal();
     }
     const question standard;
     auto fits = [](json::view given) { return given["roots"].is_array(); };

@@ -2,8 +2,10 @@
 
 #include <charconv>
 
+#include "base/base64.hpp"
 #include "base/limits.hpp"
 #include "base/log.hpp"
+#include "base/random.hpp"
 #include "base/utf8.hpp"
 #include "crypto/key_ring.hpp"
 #include "json/canonical.hpp"
@@ -20,6 +22,21 @@ bool refuse(fault& why, std::string_view message, std::string_view data) {
     why.message = message;
     why.data_json = data;
     return false;
+}
+
+bool used(fault& why) {
+    return refuse(why, "The answers to this call have been used",
+                  R"({"field":"requestState","reason":"used"})");
+}
+
+std::string_view new_nonce(request& r) noexcept {
+    unsigned char random[16];
+    base::os_random(random, sizeof random);
+    const std::size_t size = base::base64::encoded_size(sizeof random, base::base64::form::url);
+    char* const text = static_cast<char*>(r.memory.allocate(size, 1));
+    base::base64::encode({reinterpret_cast<const char*>(random), sizeof random}, text,
+                         base::base64::form::url);
+    return {text, size};
 }
 
 bool bad_state(fault& why) {
@@ -56,8 +73,11 @@ bool ask_chain::read(request& r, fault& why) {
                       R"({"field":"inputResponses","reason":"type"})");
     }
     ask_chain& chain = of(r);
-    if (state.exists() && (!state.is_string() || !chain.read_state(state.str(), why))) {
+    if (state.exists() && !state.is_string()) {
         return bad_state(why);
+    }
+    if (state.exists() && !chain.read_state(state.str(), why)) {
+        return false;
     }
     if (!state.exists()) {
         chain.offered_ = responses;
@@ -79,11 +99,17 @@ bool ask_chain::read_state(std::string_view text, fault& why) {
         return bad_state(why);
     }
     const json::view state = r.parse(*opened);
-    if (state["e"].i64().value_or(0) < r.engine.loop().unix_ms()) {
+    nonce_ = state["n"].str();
+    if (state["e"].i64().value_or(0) < r.engine.loop().unix_ms() || nonce_.empty()) {
         return bad_state(why);
     }
+    if (r.engine.shared().spent().spent(nonce_)) {
+        return used(why);
+    }
     for (const json::view one : state["a"].elements()) {
-        add(answered_, one[std::size_t{0}].str(), one[1].str())->value = one[2];
+        entry* const made = add(answered_, one[std::size_t{0}].str(), one[1].str());
+        made->value = one[2];
+        made->spent = one[3].boolean();
     }
     for (const json::view one : state["p"].elements()) {
         add(asked_, one[std::size_t{0}].str(), one[1].str());
@@ -103,6 +129,7 @@ std::string_view ask_chain::context() const noexcept {
     w.string(r.method);
     w.string_lossy(r.target);
     w.string_lossy(fingerprint(r));
+    w.string_lossy(r.principal);
     w.end_array();
     if (r.mid != method_id::resources_read) {
         json::write_canonical(r.arguments, text, r.memory);
@@ -175,6 +202,38 @@ json::view ask_chain::find(std::string_view key, std::string_view digest,
     return {};
 }
 
+bool ask_chain::spend(std::string_view key) noexcept {
+    entry* const one = in(answered_, key);
+    // In an earlier round of this chain, or by another question of this one.
+    if (one->spent || nonce_.empty()) {
+        one->spent = true;
+        return true;
+    }
+    request& r = *request_;
+    // A state is good for an hour, by a clock that may be a little off elsewhere.
+    constexpr std::int64_t slack_ms = 60'000;
+    const std::int64_t now = r.engine.loop().unix_ms();
+    const auto outcome =
+        r.engine.shared().spent().spend(nonce_, now, now + limits::request_state_ms + slack_ms);
+    if (outcome == spent_nonces::outcome::first) {
+        one->spent = true;
+        nonce_ = {};  // further rounds are another chain
+        return true;
+    }
+    fault why;
+    if (outcome == spent_nonces::outcome::again) {
+        used(why);
+        end_with(why, "used_answers");
+    } else {
+        why.code = rpc::unavailable;
+        why.http_status = 503;
+        why.message = "Too many answers that count once; try again later";
+        why.data_json = R"({"retryAfter":60})";
+        end_with(why, "unavailable");
+    }
+    return false;
+}
+
 ask_chain::need_result ask_chain::need(std::string_view key, std::string_view digest,
                                        std::string_view method, std::string_view params) noexcept {
     if (in(open_, key) != nullptr || in(answered_, key) != nullptr || !base::utf8::validate(key)) {
@@ -204,6 +263,8 @@ void ask_chain::write_state(json::writer& w) const {
     w.begin_object();
     w.key_raw(R"("e":)");
     w.integer(request_->engine.loop().unix_ms() + limits::request_state_ms);
+    w.key_raw(R"("n":)");
+    w.string(nonce_);
     w.key_raw(R"("a":)");
     w.begin_array();
     for (const entry* one = answered_; one != nullptr; one = one->next) {
@@ -211,6 +272,9 @@ void ask_chain::write_state(json::writer& w) const {
         w.string(one->key);
         w.string(one->digest);
         w.value(one->value);
+        if (one->spent) {
+            w.boolean(true);
+        }
         w.end_array();
     }
     w.end_array();
@@ -257,10 +321,29 @@ base::byte_buffer ask_chain::message(std::string_view sealed) const {
     return out;
 }
 
+void ask_chain::end_with(const fault& why, const char* outcome) noexcept {
+    request& r = *request_;
+    if (!r.replied) {
+        r.outcome = outcome;
+        r.engine.reply_error(r, why);
+    }
+    r.stop.request(coro::stop_reason::input_required);
+}
+
 void ask_chain::conclude() noexcept {
     request& r = *request_;
     if (r.replied) {
         return;
+    }
+    fault why;
+    // Another call with the same state was faster, and what was sealed now would outlive the memory
+    // of that.
+    if (r.engine.shared().spent().spent(nonce_)) {
+        used(why);
+        return end_with(why, "used_answers");
+    }
+    if (nonce_.empty()) {
+        nonce_ = new_nonce(r);
     }
     base::byte_buffer state(r.memory.pool());
     json::writer w(state);
@@ -268,17 +351,14 @@ void ask_chain::conclude() noexcept {
     if (state.size() > limits::request_state_bytes_max) {
         log::error("mcp.request_state_too_large",
                    {log::kv("target", r.target), log::kv("request_id", r.request_id)});
-        fault why;
         why.code = rpc::internal_error;
         why.message = "Internal error";
-        r.outcome = "state_too_large";
-        r.engine.reply_error(r, why);
-    } else {
-        const std::string_view sealed =
-            r.engine.shared().state_keys().seal(state.view(), context(), r.memory);
-        r.outcome = "input_required";
-        r.engine.reply(r, message(sealed));
+        return end_with(why, "state_too_large");
     }
+    const std::string_view sealed =
+        r.engine.shared().state_keys().seal(state.view(), context(), r.memory);
+    r.outcome = "input_required";
+    r.engine.reply(r, message(sealed));
     r.stop.request(coro::stop_reason::input_required);
 }
 

@@ -6,7 +6,8 @@
 // Everything that is known travels in `requestState`, sealed for the method, its target, the
 // arguments and the handler (crypto/key_ring): nothing is kept here between two rounds, and any
 // process with the same keys can serve the next one. An answer counts for the key and the exact
-// question that was asked; a question that has changed is asked again.
+// question that was asked; a question that has changed is asked again. The one exception are
+// answers that count once: which chains have used theirs, the process remembers (mcp/spent_nonces).
 //
 // Lives in the arena of its request. Thread: the request's.
 #pragma once
@@ -44,6 +45,11 @@ class ask_chain {
     json::view find(std::string_view key, std::string_view digest,
                     base::function_ref<bool(json::view)> fits) noexcept;
 
+    // Uses up an answer that counts once. False when it was used before, or when that cannot be
+    // remembered: then the call is answered with an error, and the handler is stopped.
+    // REQUIRES: find() gave an answer for this key.
+    bool spend(std::string_view key) noexcept;
+
     enum class need_result : std::uint8_t { first, another, clash };
     // Adds a question for the client: the first of this round, or another one. clash: a different
     // question has this key, or it is not UTF-8.
@@ -66,12 +72,15 @@ class ask_chain {
         std::string_view method;
         std::string_view params;
         json::view value;
+        bool spent = false;  // an answer that counts once, and did
     };
 
     explicit ask_chain(request& r) noexcept : request_(&r) {}
     friend class base::arena;
 
     bool read_state(std::string_view text, fault& why);
+    // Ends the call with an error, and stops the handler.
+    void end_with(const fault& why, const char* outcome) noexcept;
     std::string_view context() const noexcept;
     entry* add(entry*& list, std::string_view key, std::string_view digest) noexcept;
     static entry* in(entry* list, std::string_view key) noexcept;
@@ -83,6 +92,8 @@ class ask_chain {
     entry* asked_ = nullptr;  // by the round before this one
     entry* open_ = nullptr;   // by this round
     entry* remembered_ = nullptr;
+    // Names the chain until an answer that counts once is used; empty before the first round ends.
+    std::string_view nonce_;
     json::view offered_;  // inputResponses without requestState
     unsigned unnamed_ = 0;
 };

@@ -121,14 +121,15 @@ task<result<json::view>> ask_again(request& r, const asking& what) {
     ask_chain& chain = ask_chain::of(r);
     const std::string_view key = what.key.empty() ? chain.next_key() : what.key;
     const std::string_view digest = ask_chain::digest_of(r, what.method, what.params);
-    if (!what.key.empty()) {
+    if (!what.key.empty() && !what.single_use) {
         chain.take_offer(key, digest);
     }
     const json::view known = chain.find(key, digest, what.fits);
-    if (known.exists()) {
+    if (known.exists() && (!what.single_use || chain.spend(key))) {
         co_return known;
     }
-    const auto added = chain.need(key, digest, what.method, what.params);
+    const auto added = known.exists() ? ask_chain::need_result::another
+                                      : chain.need(key, digest, what.method, what.params);
     if (added == ask_chain::need_result::clash) {
         co_return error(errc::invalid, "Two different questions have the same key");
     }

@@ -66,6 +66,7 @@ struct asking {
     std::int64_t limit_ms = 0;
     // Whether an answer can be used. An answer from a modern client that cannot is asked for again.
     base::function_ref<bool(json::view)> fits;
+    bool single_use = false;  // the answer of a modern client counts once
 };
 
 // Puts a question to the client of `r` and waits for its result (in the request's memory), not

@@ -9,9 +9,11 @@
 #include "io/sleep.hpp"
 #include "json/writer.hpp"
 #include "mcp/ask_chain.hpp"
+#include "mcp/client_capability.hpp"
 #include "mcp/engine.hpp"
 #include "mcp/file_read.hpp"
 #include "mcp/modern_checks.hpp"
+#include "mcp/progress_pace.hpp"
 #include "mcp/replies.hpp"
 #include "mcp/task_run.hpp"
 #include "rpc/errors.hpp"
@@ -31,6 +33,49 @@ json::view capability_at(json::view from, std::string_view path) noexcept {
         path = dot == path.npos ? std::string_view{} : path.substr(dot + 1);
     }
     return from;
+}
+
+// {"requiredCapabilities":{"a":{"b":{}}}}
+void write_required(json::writer& w, std::string_view capability) {
+    w.fragment(R"({"requiredCapabilities":)");
+    std::size_t depth = 0;
+    for (std::string_view rest = capability; !rest.empty(); ++depth) {
+        const std::size_t dot = rest.find('.');
+        w.begin_object();
+        w.string_lossy(rest.substr(0, dot));
+        w.fragment(":");
+        rest = dot == rest.npos ? std::string_view{} : rest.substr(dot + 1);
+    }
+    w.fragment("{}");
+    for (; depth > 0; --depth) {
+        w.end_object();
+    }
+    w.end_object();
+}
+
+// What a client of 2026-07-28 hears that lacks what the request cannot do without.
+detail::result_state* capability_fault(detail::request_state& r, std::string_view capability) {
+    base::byte_buffer data(r.memory.pool());
+    json::writer w(data);
+    write_required(w, capability);
+    detail::result_state* out = new_state(r);
+    out->code = rpc::missing_capability;
+    out->http_status = 400;
+    out->message = "Missing required client capability";
+    out->data_json = r.memory.dup(data.view());
+    return out;
+}
+
+// A failure of a prompt or a resource, which have no results that are errors.
+detail::result_state* failed(detail::request_state& r, const pillion::error& what) {
+    const mcp::client_capability* needed = mcp::lacking(what);
+    if (needed != nullptr && r.modern()) {
+        return capability_fault(r, needed->name);
+    }
+    detail::result_state* out = new_state(r);
+    out->code = rpc::internal_error;
+    out->message = what.detail;
+    return out;
 }
 
 }  // namespace
@@ -101,6 +146,10 @@ tool_result context::text_parts(const std::string_view* parts, std::size_t count
 }
 
 tool_result context::error(const pillion::error& what) {
+    const mcp::client_capability* needed = mcp::lacking(what);
+    if (needed != nullptr && state_->modern()) {
+        return tool_result(capability_fault(*state_, needed->name));
+    }
     const std::string_view text(what.detail);
     return text_parts(&text, 1, true);
 }
@@ -138,27 +187,7 @@ tool_result context::missing_capability(std::string_view capability) {
     if (!state_->modern()) {
         return error("This tool needs a client with the capability \"", capability, "\".");
     }
-    // {"requiredCapabilities":{"a":{"b":{}}}}
-    base::byte_buffer data(state_->memory.pool());
-    json::writer w(data);
-    w.fragment(R"({"requiredCapabilities":)");
-    std::size_t depth = 0;
-    for (std::string_view rest = capability; !rest.empty(); ++depth) {
-        const std::size_t dot = rest.find('.');
-        w.begin_object();
-        w.string_lossy(rest.substr(0, dot));
-        w.fragment(":");
-        rest = dot == rest.npos ? std::string_view{} : rest.substr(dot + 1);
-    }
-    w.fragment("{}");
-    for (; depth > 0; --depth) {
-        w.end_object();
-    }
-    w.end_object();
-    tool_result out =
-        rpc_error(rpc::missing_capability, "Missing required client capability", data.view());
-    out.state_->http_status = 400;
-    return out;
+    return tool_result(capability_fault(*state_, capability));
 }
 
 prompt_result context::prompt(std::string_view description) {
@@ -172,6 +201,10 @@ prompt_result context::prompt_error(std::string_view message) {
     out->code = rpc::invalid_params;
     out->message = keep(message);
     return prompt_result(out);
+}
+
+prompt_result context::prompt_error(const pillion::error& what) {
+    return prompt_result(failed(*state_, what));
 }
 
 resource_result context::contents() { return resource_result(new_state(*state_)); }
@@ -193,10 +226,7 @@ resource_result context::unreadable(const pillion::error& what) {
     if (what.kind == errc::not_found) {
         return not_found();
     }
-    detail::result_state* out = new_state(*state_);
-    out->code = rpc::internal_error;
-    out->message = what.detail;
-    return resource_result(out);
+    return resource_result(failed(*state_, what));
 }
 
 completion_result context::completion() { return completion_result(new_state(*state_)); }
@@ -264,11 +294,7 @@ task<bool> context::progress(double done, double total, std::string_view message
     // NaN and infinities have no JSON form.
     const bool increases = std::isfinite(done) && (!r.progressed || done > r.last_progress);
     if (r.progress_token.exists() && increases && !r.stop.requested() && r.channel != nullptr) {
-        r.progressed = true;
-        r.last_progress = done;
-        r.engine.await_heartbeat(r);
-        r.drained.set();
-        if (!r.channel->notify(r, mcp::progress_message(r, done, total, message))) {
+        if (!mcp::progress_pace::report(r, done, total, message)) {
             r.drained.reset();
             co_await r.drained.wait(&r.stop);
         }

@@ -10,6 +10,7 @@
 #include "http/exchange.hpp"
 #include "json/parser.hpp"
 #include "mcp/modern_checks.hpp"
+#include "mcp/progress_pace.hpp"
 #include "rpc/envelope.hpp"
 #include "rpc/errors.hpp"
 
@@ -235,6 +236,9 @@ void engine::reply(request& r, base::byte_buffer message, std::uint16_t http_sta
                        log::kv("status", r.outcome), log::kv("bytes", message.size())});
         }
     }
+    if (r.pace != nullptr && r.pace->holds() && r.channel != nullptr && !r.replied) {
+        r.pace->flush();
+    }
     r.replied = true;
     r.heartbeat.cancel();
     if (reply_channel* to = r.channel) {
@@ -341,6 +345,9 @@ void engine::went_async(request& r) noexcept {
 }
 
 void engine::await_heartbeat(request& r) noexcept {
+    if (r.pace != nullptr && r.pace->holds()) {
+        return;  // the timer is for that
+    }
     if (r.tool != nullptr && r.tool->definition->heartbeat.count() > 0 && !r.replied &&
         r.progress_token.exists()) {
         loop_.arm_in_ms(r.heartbeat, r.tool->definition->heartbeat.count());
@@ -354,12 +361,21 @@ void engine::on_heartbeat(io::timer& /*self*/, void* owner) noexcept {
     if (r.replied || r.channel == nullptr) {
         return;
     }
+    const bool holds = r.pace != nullptr && r.pace->holds();
     if (r.drained.is_set()) {
-        r.progressed = true;
-        r.last_progress += step;
-        if (!r.channel->notify(r, progress_message(r, r.last_progress, 0, "still working"))) {
+        bool room = true;
+        if (holds) {
+            room = r.pace->flush();
+        } else {
+            r.progressed = true;
+            r.last_progress += step;
+            room = r.channel->notify(r, progress_message(r, r.last_progress, 0, "still working"));
+        }
+        if (!room) {
             r.drained.reset();
         }
+    } else if (holds) {
+        r.pace->postpone();
     }
     r.engine.await_heartbeat(r);
 }

@@ -30,6 +30,7 @@
 namespace pillion::mcp {
 class ask_chain;
 class engine;
+class progress_pace;
 class task_run;
 
 // A registry as one shard uses it, with the number of the shard's requests that do.
@@ -98,7 +99,8 @@ struct request_state : base::list_hook<in_flight_tag> {
     // The HTTP head it came with; only while engine::serve() runs, null on stdio.
     const http::request_head* head = nullptr;
 
-    mcp::ask_chain* chain = nullptr;  // modern: questions to the client
+    mcp::ask_chain* chain = nullptr;     // modern: questions to the client
+    mcp::progress_pace* pace = nullptr;  // from the first progress on
 
     // wanted: the call becomes a task as soon as it waits for something.
     enum class task_mode : std::uint8_t { none, wanted, running };

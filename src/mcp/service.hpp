@@ -20,6 +20,7 @@
 #include "mcp/hub.hpp"
 #include "mcp/registry.hpp"
 #include "mcp/session.hpp"
+#include "mcp/spent_nonces.hpp"
 #include "mcp/sse_directory.hpp"
 #include "mcp/subscribers.hpp"
 #include "mcp/task_store.hpp"
@@ -83,6 +84,9 @@ class service {
     // That session has ended; may be said more than once. Any thread.
     void end_subscriptions(session& of);
 
+    // Answers that have counted once. Any thread.
+    spent_nonces& spent() noexcept { return spent_; }
+
     // Runs `job` on one shard's thread, if it is up. Any thread.
     void post_to(std::size_t shard, std::function<void(engine&)> job);
 
@@ -109,6 +113,7 @@ class service {
     json::document empty_object_;
     sse_directory sse_streams_;
     subscribers subscribers_;
+    spent_nonces spent_;
     std::vector<std::unique_ptr<slot>> engines_;
 };
 

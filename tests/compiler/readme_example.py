@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""The example of README.md works as printed: compiled by the command line given there, with nothing
-but the public headers, it answers a client over a pipe.
+"""The examples of README.md work as printed: compiled by the command line given there, with
+nothing but the public headers, the first one answers a client over a pipe, and the one that asks is
+answered in every revision. The others compile.
 
 Usage: readme_example.py ROOT FOLDER LIBPILLION SANITIZERS COMPILER...; FOLDER, made if it is not
 there, is for what is compiled; SANITIZERS is Meson's b_sanitize.
@@ -30,11 +31,55 @@ def first(pattern, text, what):
     return match.group(1)
 
 
-def compile_example(section, words, folder):
-    """Compiles the block as the section says. Returns the program."""
+# Answers the handler that asks, as a client of each revision.
+ASKED = """
+#include <cstdio>
+#include <pillion/testing.hpp>
+
+#define EXPECT(is)                                             \\
+    if (!(is)) {                                               \\
+        std::printf("%s: %s\\n", revision, #is);               \\
+        return 1;                                              \\
+    }
+
+int main() {
+    server s("asks", "1");
+    s.tool("book").about("Books a room.").run(book);
+    for (const char* revision : {"2025-06-18", "2025-11-25", "2026-07-28"}) {
+        for (const bool yes : {true, false}) {
+            pillion::testing::client_options able;
+            able.revision(revision).on("elicitation/create", [yes](json::view params) {
+                return std::string(R"({"action":"accept","content":)") +
+                       (params["message"].str() == "Which city?" ? R"({"city":"Oslo"}})"
+                        : yes                                    ? R"({"yes":true}})"
+                                                                 : R"({"yes":false}})");
+            });
+            pillion::testing::client c(s, able);
+            EXPECT(c.call("book").text() ==
+                   (yes ? "Booked a room in Oslo" : "Nothing was booked."));
+        }
+        pillion::testing::client_options declines;
+        declines.revision(revision).on("elicitation/create", [](json::view) {
+            return std::string(R"({"action":"decline"})");
+        });
+        pillion::testing::client c(s, declines);
+        EXPECT(c.call("book").text() == "As you like.");
+    }
+    for (const char* revision : {"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"}) {
+        pillion::testing::client c(s, pillion::testing::client_options().revision(revision));
+        EXPECT(c.call("book").result()["isError"].boolean());
+    }
+    const char* revision = "2026-07-28";
+    pillion::testing::client c(s, pillion::testing::client_options().revision(revision));
+    EXPECT(c.call("book").error_code() == -32021);
+}
+"""
+
+
+def compile_example(section, words, folder, code):
+    """Compiles a program as the section says. Returns its path."""
     root, library = (pathlib.Path(word).resolve() for word in words[:2])
     sanitizers, compiler = words[2], words[3:]
-    code = first(r"^```cpp\n(.*?)^```$", section, "there is no ```cpp block")
     line = first(r"`(g\+\+\s[^`]*)`", section, "there is no `g++ …` command line")
     (folder / "greet.cpp").write_text(code, encoding="utf-8")
     here = {"g++": compiler, "-Iinclude": [f"-I{root}/include"],
@@ -71,6 +116,25 @@ def compile_snippets(text, words, folder):
         if not good:
             raise broken(f"README.md: a block does not compile:\n{snippet}\n{said}")
     return len(snippets)
+
+
+def block_with(text, word):
+    """The one ```cpp block in which that word stands."""
+    blocks = [block for block in re.findall(r"^```cpp\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+              if word in block]
+    if len(blocks) != 1:
+        raise broken(f"README.md: {len(blocks)} blocks with {word}")
+    return blocks[0]
+
+
+def ask(section, text, words, folder):
+    """The handler that asks gets its answers."""
+    usual = "#include <pillion/server.hpp>\nusing namespace pillion;\n"
+    program = compile_example(section, words, folder,
+                              usual + block_with(text, "elicit_request") + ASKED)
+    done = subprocess.run([program], capture_output=True, text=True, timeout=PROGRAM_S)
+    if done.returncode != 0:
+        raise broken(f"README.md: the handler that asks: {done.stdout}{done.stderr}")
 
 
 class client:
@@ -143,12 +207,15 @@ def main():
         folder = pathlib.Path(sys.argv[2]).resolve()
         folder.mkdir(exist_ok=True)
         words = [sys.argv[1], *sys.argv[3:]]
-        talk(compile_example(section, words, folder))
+        code = first(r"^```cpp\n(.*?)^```$", section, "there is no ```cpp block")
+        talk(compile_example(section, words, folder, code))
+        ask(section, text, words, folder)
         snippets = compile_snippets(text, words, folder)
     except broken as reason:
         print(reason)
         return 1
-    print(f"README.md: the example compiled and gave 4 answers as expected; {snippets} further "
+    print(f"README.md: the example compiled and gave 4 answers as expected, the one that "
+          f"asks got its own in every revision; {snippets} further "
           "blocks compile")
     return 0
 

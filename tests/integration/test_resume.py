@@ -281,7 +281,7 @@ def test_disconnecting_is_not_cancelling(polling, drop):
 
 def test_what_was_dropped_is_told(polling, drop):
     steps = 3000
-    stream, identifier = begin(polling, {"name": "test_many_progress", "arguments": {"n": steps}})
+    stream, identifier = begin(polling, {"name": "test_many_logs", "arguments": {"n": steps}})
     first = take(polling, stream, 1)[0][0]
     name = first.rsplit("-", 1)[0]
     drop(stream)

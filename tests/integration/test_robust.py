@@ -171,8 +171,8 @@ def test_readers_that_do_not_read(server):
     clients = [Client(server.address, "E") for _ in range(4)]
     for client in clients:
         client.begin("tools/call", {"name": "test_big", "arguments": {"bytes": 8_000_000}})
-        client.begin("tools/call", {"name": "test_many_progress", "arguments": {"n": 100_000}},
-                     meta={"progressToken": 1})
+        client.begin("tools/call", {"name": "test_many_logs", "arguments": {"n": 100_000}},
+                     meta={"io.modelcontextprotocol/logLevel": "info"})
     alive(server)
     for client in clients:
         client.close()

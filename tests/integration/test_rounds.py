@@ -66,8 +66,25 @@ def test_several_questions_in_one_round(modern):
 def test_only_what_the_client_declares_is_asked(modern):
     questions, _ = asked(called(modern, "capabilities", capabilities={"sampling": {}}))
     assert [one["method"] for one in questions.values()] == ["sampling/createMessage"]
-    result = called(modern, "elicitation", capabilities={}).result
-    assert result["isError"] and result["resultType"] == "complete"
+
+
+@pytest.mark.parametrize("name,needed", [
+    ("elicitation", {"elicitation": {}}), ("sampling", {"sampling": {}}),
+    ("list_roots", {"roots": {}}), ("multiple_inputs", {"elicitation": {}})])
+def test_what_it_cannot_do_without_is_named(modern, name, needed):
+    reply = called(modern, name, capabilities={})
+    assert (reply.status, reply.error.code) == (400, -32021)
+    assert reply.error.data["requiredCapabilities"] == needed
+
+
+def test_prompts_and_pages_name_it_too(modern):
+    reply = modern.call("prompts/get", {"name": PREFIX + "prompt"}, capabilities={})
+    assert (reply.status, reply.error.code) == (400, -32021)
+    assert reply.error.data["requiredCapabilities"] == {"elicitation": {}}
+    reply = modern.call("tools/call", {"name": "test_visit_page", "arguments": {}},
+                        capabilities={"elicitation": {"form": {}}})
+    assert (reply.status, reply.error.code) == (400, -32021)
+    assert reply.error.data["requiredCapabilities"] == {"elicitation": {"url": {}}}
 
 
 @pytest.mark.parametrize("wrong", [{}, {"other": accepted(name="x")}, {"user_name": 12345},
@@ -99,10 +116,81 @@ def test_a_state_that_was_changed_is_refused(modern, spoil):
                                         {"confirm": accepted(ok=True)}, state))
 
 
+def test_every_cut_and_every_flipped_bit_is_refused(modern):
+    _, state = asked(called(modern, "tampered_state"))
+    answers = {"confirm": accepted(ok=True)}
+    # A bit that makes it no ASCII any more arrives as the character of that number.
+    changed = [state[:at] + chr(ord(state[at]) ^ 1 << bit) + state[at + 1:]
+               for at in range(len(state)) for bit in (0, at % 8)]
+    for bad in [state[:at] for at in range(len(state))] + changed:
+        if bad != state:
+            reply = called(modern, "tampered_state", answers, bad)
+            assert reply.error.code == -32602, bad
+    assert "state-ok" in text_of(called(modern, "tampered_state", answers, state))
+
+
 def test_a_state_of_another_tool_is_refused(modern):
     _, state = asked(called(modern, "tampered_state"))
     reply = called(modern, "request_state", {"confirm": accepted(ok=True)}, state)
     assert reply.error.code == -32602
+
+
+def test_a_state_of_another_method_is_refused(modern):
+    _, state = asked(called(modern, "elicitation"))
+    answers = {"user_name": accepted(name="Al"), "user_context": accepted(context="x")}
+    for method, params in [("prompts/get", {"name": PREFIX + "prompt"}),
+                           ("resources/read", {"uri": "test://static-text"})]:
+        reply = modern.call(method, {**params, "inputResponses": answers, "requestState": state},
+                            capabilities=ABLE)
+        assert reply.error.code == -32602
+
+
+# ---- what counts once ----
+
+SURE = {"sure": accepted(yes=True)}
+
+
+def delete(client, path, state=None):
+    params = {"name": "test_delete_once", "arguments": {"path": path}}
+    if state is not None:
+        params |= {"inputResponses": SURE, "requestState": state}
+    return client.call("tools/call", params, capabilities=ABLE)
+
+
+def test_a_confirmation_is_good_for_one_path_and_once(make_client):
+    clients = [make_client("E") for _ in range(4)]  # the server has two threads
+    _, state = asked(delete(clients[0], "a"))
+    for path in ("b", "", "A", "a/"):
+        assert delete(clients[0], path, state).error.code == -32602
+    assert text_of(delete(clients[1], "a", state)) == "deleted a"
+    for client in clients:
+        again = delete(client, "a", state)
+        assert (again.error.code, again.error.data["reason"]) == (-32602, "used")
+    assert asked(delete(clients[0], "a"))
+
+
+def test_of_many_at_the_same_time_one_counts(make_client):
+    clients = [make_client("E") for _ in range(8)]
+    _, state = asked(delete(clients[0], "a"))
+    params = {"name": "test_delete_once", "arguments": {"path": "a"}, "inputResponses": SURE,
+              "requestState": state}
+    begun = [(client, *client.begin("tools/call", params, capabilities=ABLE))
+             for client in clients]
+    replies = [client.read_reply(connection, identifier)
+               for client, connection, identifier in begun]
+    done = [reply for reply in replies if "result" in reply.message]
+    assert len(done) == 1 and text_of(done[0]) == "deleted a"
+    assert {reply.error.code for reply in replies if reply not in done} == {-32602}
+
+
+def test_each_process_remembers_for_itself(start, make_client, tmp_path):
+    """As the documentation says: whoever has several leads a client back to the same one."""
+    shared = keys(tmp_path, new_key())
+    one, two = (make_client("E", of=start("--state-keys", shared)) for _ in range(2))
+    _, state = asked(delete(one, "a"))
+    assert text_of(delete(one, "a", state)) == "deleted a"
+    assert text_of(delete(two, "a", state)) == "deleted a"
+    assert [delete(client, "a", state).error.code for client in (one, two)] == [-32602] * 2
 
 
 def test_prompts_ask_too(modern):
@@ -146,6 +234,23 @@ def test_two_servers_serve_alternate_rounds(start, make_client, tmp_path):
     assert list(questions) == ["step2"] and later != state
     reply = called(one, "multi_round", {"step2": accepted(color="red")}, later)
     assert text_of(reply) == "Di likes red"
+
+
+def test_they_do_for_many_rounds(start, make_client, tmp_path):
+    shared = keys(tmp_path, new_key())
+    clients = [make_client("E", of=start("--state-keys", shared)) for _ in range(2)]
+    rounds = 10
+    params = {"name": "test_many_rounds", "arguments": {"n": rounds}}
+    states = set()
+    for number in range(1, rounds + 1):
+        reply = clients[number % 2].call("tools/call", params, capabilities=ABLE)
+        [(key, question)] = asked(reply)[0].items()
+        assert question["params"]["message"] == f"Number {number}?"
+        params |= {"requestState": asked(reply)[1],
+                   "inputResponses": {key: accepted(text=str(number))}}
+        states.add(params["requestState"])
+    reply = clients[1].call("tools/call", params, capabilities=ABLE)
+    assert text_of(reply) == "begun 1 2 3 4 5 6 7 8 9 10" and len(states) == rounds
 
 
 def test_without_common_keys_they_do_not(start, make_client, tmp_path):

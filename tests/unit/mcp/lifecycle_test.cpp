@@ -358,8 +358,8 @@ TEST(requests, a_slow_reader_holds_its_handler_back) {
     world w(o);
     const std::string session = w.open_session("2025-06-18");
     for (const std::string& request :
-         {modern_call("1", "flood", R"({"count":100})", R"("progressToken":1)"),
-          legacy_call(session, "1", "flood", R"({"count":100})", R"("progressToken":1)")}) {
+         {modern_call("1", "flood", R"({"count":100})", log_level_info),
+          legacy_call(session, "1", "flood", R"({"count":100})")}) {
         w.on.record.clear();
         client& c = w.connect();
         c.peer().block(true);
@@ -380,7 +380,7 @@ TEST(requests, a_slow_reader_does_not_keep_a_handler_beyond_its_deadline) {
     world w;
     client& c = w.connect();
     c.peer().block(true);
-    c.send(modern_call("1", "flood", R"({"count":100})", R"("progressToken":1)"));
+    c.send(modern_call("1", "flood", R"({"count":100})", log_level_info));
     w.pass_ms(1100);
     EXPECT_EQ(w.engine->live_requests(), 0U);
     EXPECT_EQ(w.on.inside, 0);

@@ -152,6 +152,9 @@ inline std::string message(std::string_view id, std::string_view method, std::st
     return out + "}}";
 }
 
+// In `_meta` of a request of 2026-07-28: log messages are wanted.
+inline constexpr const char* log_level_info = R"("io.modelcontextprotocol/logLevel":"info")";
+
 inline std::string joined(std::string_view a, std::string_view b) {
     std::string out(a);
     return a.empty() || b.empty() ? out.append(b) : out.append(",").append(b);

@@ -82,24 +82,22 @@ std::string listen(std::string_view session) {
 }
 
 std::string steps(std::string_view session, int count, int pause_ms) {
-    return legacy_call(
-        session, "1", "steps",
-        R"({"count":)" + std::to_string(count) + R"(,"pause":)" + std::to_string(pause_ms) + "}",
-        R"("progressToken":"t")");
+    return legacy_call(session, "1", "steps",
+                       R"({"count":)" + std::to_string(count) + R"(,"pause":)" +
+                           std::to_string(pause_ms) + R"(,"log":true})");
 }
 
 std::string flood(std::string_view session, int count) {
-    return legacy_call(session, "1", "flood", R"({"count":)" + std::to_string(count) + "}",
-                       R"("progressToken":"t")");
+    return legacy_call(session, "1", "flood", R"({"count":)" + std::to_string(count) + "}");
 }
 
-// Progress of 1, a pause, and the rest of the progress.
+// A message, a pause, and many more; log messages, because progress has a pace of its own.
 task<tool_result> two_bursts(context& ctx, json::view args) {
-    const double count = args["count"].num();
-    co_await ctx.progress(1);
+    const std::int64_t count = args["count"].i64().value_or(0);
+    co_await ctx.log(log_level::info, "1");
     co_await ctx.sleep(std::chrono::milliseconds(100));
-    for (double i = 2; i <= count; ++i) {
-        co_await ctx.progress(i);
+    for (std::int64_t i = 2; i <= count; ++i) {
+        co_await ctx.log(log_level::info, std::to_string(i));
     }
     co_return ctx.text("done");
 }
@@ -522,7 +520,7 @@ TEST(batches_that_stream, a_slow_reader_holds_the_members_back) {
     const std::string session = w.open_session("2025-03-26");
     client& c = w.connect();
     c.peer().block(true);
-    const std::string member = call_body("1", "flood", R"({"count":100})", R"("progressToken":1)");
+    const std::string member = call_body("1", "flood", R"({"count":100})");
     c.send(legacy_post(session, "[" + member + "]"));
     w.pass_ms(1000);
     EXPECT_LE(w.on.record.size(), 10U);

@@ -279,7 +279,7 @@ TEST(stdio, a_slow_reader_holds_its_handler_and_its_own_requests_back) {
     world w(o);
     pipe_end p(w);
     p.block(true);
-    p.line(modern("1", "flood", R"({"count":100})", R"("progressToken":1)"));
+    p.line(modern("1", "flood", R"({"count":100})", log_level_info));
     EXPECT_LE(w.on.record.size(), 10U);
     std::string many;
     for (int i = 2; i < 1000; ++i) {

@@ -72,6 +72,8 @@ class pipe_end {
     ~pipe_end();
     pipe_end& line(std::string_view text);
     pipe_end& bytes(std::string_view text);
+    // Sends without letting the server work.
+    void put(std::string_view text) { input_.send(text); }
     // Arrives at a virtual time from now, which the caller lets pass.
     void line_after(std::int64_t delay_ns, std::string_view text);
     pipe_end& eof();
@@ -80,6 +82,8 @@ class pipe_end {
     // The parent does not read (and does again).
     void block(bool on) { output_.block(on); }
     std::vector<std::string> lines() const;
+    // Bytes the server wrote so far.
+    std::size_t written() const { return output_.received().size(); }
     // The lines since the last call.
     std::vector<std::string> fresh();
     parsed ask(std::string_view text);

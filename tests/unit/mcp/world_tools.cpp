@@ -70,13 +70,17 @@ task<tool_result> throw_late(stage& on, context& ctx) {
     throw std::runtime_error("secret of the handler");
 }
 
-// Progress 1…count with a pause between; then a nap.
+// Progress 1…count with a pause between; or log messages, which have no pace of their own.
 task<tool_result> steps(stage& on, context& ctx, json::view args) {
     const inside here(on);
     const milliseconds pause(args["pause"].i64().value_or(0));
     const std::int64_t count = args["count"].i64().value_or(3);
     for (std::int64_t i = 1; i <= count; ++i) {
-        co_await ctx.progress(static_cast<double>(i), static_cast<double>(count), "step");
+        if (args["log"].boolean()) {
+            co_await ctx.log(log_level::info, std::to_string(i));
+        } else {
+            co_await ctx.progress(static_cast<double>(i), static_cast<double>(count), "step");
+        }
         if (pause.count() > 0) {
             co_await ctx.sleep(pause);
         }
@@ -111,7 +115,7 @@ task<tool_result> flood(stage& on, context& ctx, json::view args) {
     const std::int64_t count = args["count"].i64().value_or(10);
     for (std::int64_t i = 0; i < count; ++i) {
         on.record.push_back("flood: " + std::to_string(i));
-        co_await ctx.progress(static_cast<double>(i + 1), 0, big);
+        co_await ctx.log(log_level::info, big);
     }
     co_return ctx.text("done");
 }
