@@ -7,6 +7,7 @@
 #include "base/log.hpp"
 #include "base/random.hpp"
 #include "mcp/engine.hpp"
+#include "mcp/progress_pace.hpp"
 #include "mcp/task_replies.hpp"
 #include "rpc/errors.hpp"
 
@@ -61,6 +62,9 @@ bool task_desk::begin(request& r, fault& why) {
         return false;
     }
     log::info("mcp.task_began", {log::kv("target", r.target), log::kv("request_id", r.request_id)});
+    if (r.pace != nullptr && r.pace->holds()) {
+        r.pace->flush();  // while there is a caller to hear it
+    }
     base::byte_buffer answer = task_created_reply(r, *kept);
     r.run = new task_run(r, kept->id);
     r.as_task = request::task_mode::running;
