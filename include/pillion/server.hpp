@@ -375,6 +375,8 @@ class server {
     bool update(const std::function<void(catalog&)>& edit, std::string* fault = nullptr);
 
     // ---- telling clients (any thread, while running) ----
+    // Cheap, and may be called as often as things change: clients hear of a burst once. A resource
+    // that nobody subscribes to costs one lookup.
     void tools_changed();
     void prompts_changed();
     void resources_changed();

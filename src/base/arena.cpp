@@ -1,9 +1,13 @@
 #include "base/arena.hpp"
 
+#include <algorithm>
+
 namespace pillion::base {
 
 void* arena::allocate_slow(std::size_t bytes, std::size_t align) noexcept {
-    chunk* c = pool_->take(bytes + align);
+    // Not the smallest class: more will be wanted.
+    constexpr std::size_t bytes_min = 1024;
+    chunk* c = pool_->take(std::max(bytes + align, bytes_min));
     adopt(c);
     const auto at = (reinterpret_cast<std::uintptr_t>(c->data()) + (align - 1)) & ~(align - 1);
     char* const end = reinterpret_cast<char*>(at + bytes);

@@ -9,8 +9,8 @@ namespace pillion::base {
 
 namespace {
 
-constexpr std::size_t class_bytes[] = {4096, 16384, 65536};
-constexpr std::uint32_t heap_class = 3;
+constexpr std::size_t class_bytes[] = {512, 4096, 16384, 65536};
+constexpr std::uint32_t heap_class = 4;
 
 std::uint32_t class_of(std::size_t bytes) noexcept {
     const std::size_t total = bytes + sizeof(chunk);

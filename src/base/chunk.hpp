@@ -2,7 +2,7 @@
 //
 // Everything on the path of a request that needs bytes (request input, arena, reply, connection
 // spill) takes chunks, so that the steady state never calls malloc: a pool keeps free lists of
-// three size classes; larger blocks come from and go back to the heap.
+// four size classes; larger blocks come from and go back to the heap.
 //
 // Thread: a pool belongs to one shard. A chunk is returned to the pool it came from, on that
 // pool's thread.
@@ -39,8 +39,8 @@ class chunk_pool {
     ~chunk_pool();
 
     // A chunk with capacity of at least `bytes` (begin = end = 0). Never fails: memory exhaustion
-    // ends the process, as operator new does. Size classes: 4 KiB, 16 KiB, 64 KiB (capacity is the
-    // class less the header), above that the exact size.
+    // ends the process, as operator new does. Size classes: 512 B, 4 KiB, 16 KiB, 64 KiB (capacity
+    // is the class less the header), above that the exact size.
     chunk* take(std::size_t bytes) noexcept;
 
     // Gives a chunk back. nullptr is ignored.
@@ -50,9 +50,9 @@ class chunk_pool {
     std::size_t live() const noexcept { return live_; }
 
  private:
-    static constexpr std::size_t classes = 3;
+    static constexpr std::size_t classes = 4;
     // Free chunks kept per class; beyond it they go back to the heap.
-    static constexpr std::size_t free_max[classes] = {1024, 128, 32};
+    static constexpr std::size_t free_max[classes] = {1024, 1024, 128, 32};
 
     chunk* free_[classes] = {};
     std::size_t free_count_[classes] = {};

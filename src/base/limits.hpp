@@ -34,6 +34,10 @@ inline constexpr std::size_t out_queue_bytes_low = 64 * 1024;
 // A stream whose peer does not read is cut when this much waits for it.
 inline constexpr std::size_t out_queue_bytes_hard = 4 * 1024 * 1024;
 
+// Who listens for changes and has out_queue_bytes_high unread is told nothing more until it has
+// read, and is cut when it has still not read after this time and another change comes.
+inline constexpr std::int64_t listener_behind_ms = 5000;
+
 inline constexpr std::size_t json_depth_max = 128;
 inline constexpr std::size_t json_nodes_max = 512 * 1024;
 

@@ -1,7 +1,8 @@
 // frame_pool: memory of coroutine frames, one pool per thread.
 //
 // Half of the price of a nested co_await is its allocation, so frames up to 1 KiB are recycled
-// through LIFO free lists of 64-byte size classes; larger ones come from the heap. A frame is freed
+// through LIFO free lists of 16-byte size classes (an idle connection is little more than its
+// frames); larger ones come from the heap. A frame is freed
 // on the thread that made it. A list never holds more than the frames once alive together; the
 // lists are given back when the thread ends.
 //
@@ -15,7 +16,7 @@ namespace pillion::coro {
 class frame_pool {
  public:
     // Frames are rounded up to a multiple of this; larger ones than the second go to the heap.
-    static constexpr std::size_t class_bytes = 64;
+    static constexpr std::size_t class_bytes = 16;
     static constexpr std::size_t pooled_bytes_max = 1024;
 
     // Memory for a frame of `bytes`, aligned for any fundamental type. Never null.

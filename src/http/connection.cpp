@@ -18,6 +18,8 @@ connection::connection(server& owner, std::unique_ptr<io::stream> stream) noexce
 connection::~connection() {
     PILLION_ASSERT(!open_ && resume_.next == nullptr);
     base::chunk_pool::give(body_);
+    base::chunk_pool::give(kept_head_);
+    base::chunk_pool::give(long_id_);
     if (free_tag_ != nullptr) {
         free_tag_(tag_);
     }
@@ -148,7 +150,7 @@ connection::step connection::read_head() noexcept {
         return head_incomplete();
     }
     const parse_outcome outcome =
-        parse_request_head(input_.data(), input_.size(), head_scanned_, head_);
+        parse_request_head(input_.data(), input_.size(), head_scanned_, server_.head_);
     if (outcome.state == parse_state::need_more) {
         head_scanned_ = input_.size();
         return head_incomplete();
@@ -158,7 +160,8 @@ connection::step connection::read_head() noexcept {
         return refuse_and_close(nullptr, outcome.status, outcome.reason);
     }
     head_scanned_ = 0;
-    input_.consume(head_.bytes);
+    head_ = &server_.head_;
+    input_.consume(head_->bytes);
     learn_request();
     const admission verdict = server_.handler().admit(exchange_);
     if (verdict.refuse_status != 0) {
@@ -193,7 +196,7 @@ void connection::run_handler() noexcept {
     open_ = true;
     clear_deadline();
     server_.handler().handle(exchange_);
-    input_.release_head();
+    release_head();
 }
 
 bool connection::exchange_pending() noexcept {

@@ -105,6 +105,8 @@ class connection final : public io::stream_reader, public base::list_hook<> {
     step read_chunked() noexcept;
     step end_body() noexcept;
     step body_incomplete() noexcept;
+    void keep_head() noexcept;
+    void release_head() noexcept;
     void grow_body(std::size_t more) noexcept;
 
     // Time (connection_body.cpp).
@@ -116,6 +118,7 @@ class connection final : public io::stream_reader, public base::list_hook<> {
     // Replies (connection_reply.cpp, connection_sse.cpp).
     void learn_request() noexcept;
     void forget_request() noexcept;
+    std::string_view request_id() const noexcept;
     void choose_request_id(std::string_view wanted) noexcept;
     step refuse_request(std::uint16_t status, const char* reason) noexcept;
     step refuse_and_close(const request_head* head, std::uint16_t status,
@@ -175,10 +178,14 @@ class connection final : public io::stream_reader, public base::list_hook<> {
     bool head_only_ = false;      // HEAD
     std::uint8_t minor_version_ = 1;
     std::uint8_t request_id_bytes_ = 0;
-    char request_id_[limits::request_id_bytes_max];
+    char request_id_[40];             // room for the usual ones
+    base::chunk* long_id_ = nullptr;  // holds any other
     base::seeded_random ids_;
 
-    request_head head_;
+    // The head of the request under way until its handler has returned: the server's, or a copy of
+    // our own while the body is coming.
+    request_head* head_ = nullptr;
+    base::chunk* kept_head_ = nullptr;
 };
 
 }  // namespace pillion::http

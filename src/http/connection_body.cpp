@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
+#include <type_traits>
+#include <utility>
 
 #include "base/assert.hpp"
 #include "base/clock.hpp"
@@ -13,33 +16,33 @@
 namespace pillion::http {
 
 connection::step connection::begin_body(std::size_t bytes_max) noexcept {
-    if (!head_.chunked && head_.content_length == 0) {
+    if (!head_->chunked && head_->content_length == 0) {
         return step::proceed;
     }
     // A chunk counts its bytes in 32 bits.
     constexpr std::size_t chunk_bytes_max = std::size_t{1} << 30;
     bytes_max = std::min(bytes_max, chunk_bytes_max);
-    if (head_.chunked) {
+    if (head_->chunked) {
         chunks_ = chunk_decoder(bytes_max);
-    } else if (head_.content_length > bytes_max) {
+    } else if (head_->content_length > bytes_max) {
         return refuse_request(413, "the body is too large");
     } else {
-        body_ = server_.loop().chunks().take(head_.content_length + limits::padding);
+        body_ = server_.loop().chunks().take(head_->content_length + limits::padding);
     }
     phase_ = phase::body;
     // RFC 9110 §10.1.1: not needed when the body came along uninvited.
-    if (head_.expect_continue && input_.size() == 0) {
+    if (head_->expect_continue && input_.size() == 0) {
         stream_->write_static(continue_100);
     }
     return read_body();
 }
 
 connection::step connection::read_body() noexcept {
-    return head_.chunked ? read_chunked() : read_sized();
+    return head_->chunked ? read_chunked() : read_sized();
 }
 
 connection::step connection::read_sized() noexcept {
-    const std::size_t missing = head_.content_length - body_->size();
+    const std::size_t missing = head_->content_length - body_->size();
     const std::size_t bytes = std::min(missing, input_.size());
     std::memcpy(body_->data() + body_->end, input_.data(), bytes);
     body_->end += static_cast<std::uint32_t>(bytes);
@@ -55,7 +58,7 @@ connection::step connection::read_chunked() noexcept {
     const chunk_outcome outcome =
         chunks_.feed(input_.data(), input_.size(), body_->data() + body_->end);
     if (outcome.state == parse_state::failed) {
-        return refuse_and_close(&head_, outcome.status, outcome.reason);
+        return refuse_and_close(head_, outcome.status, outcome.reason);
     }
     body_->end += static_cast<std::uint32_t>(outcome.produced);
     input_.consume(outcome.consumed);
@@ -74,12 +77,26 @@ connection::step connection::body_incomplete() noexcept {
         return step::close;
     }
     if (timing_ != timing::body) {
-        head_.rebase(input_.retain_head(head_.base(), head_.bytes));
+        keep_head();
         set_deadline(timing::body, server_.limits().body_timeout_ms);
     } else if (timed_out_) {
-        return refuse_and_close(&head_, 408, "the request body took too long");
+        return refuse_and_close(head_, 408, "the request body took too long");
     }
     return step::wait;
+}
+
+// While a body is waited for, other connections read heads.
+void connection::keep_head() noexcept {
+    static_assert(std::is_trivially_copyable_v<request_head>);
+    kept_head_ = server_.loop().chunks().take(sizeof(request_head));
+    head_ = ::new (static_cast<void*>(kept_head_->data())) request_head(*head_);
+    head_->rebase(input_.retain_head(head_->base(), head_->bytes));
+}
+
+void connection::release_head() noexcept {
+    head_ = nullptr;
+    base::chunk_pool::give(std::exchange(kept_head_, nullptr));
+    input_.release_head();
 }
 
 void connection::grow_body(std::size_t more) noexcept {

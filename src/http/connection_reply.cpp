@@ -26,17 +26,19 @@ bool is_visible_ascii(std::string_view text) noexcept {
 }  // namespace
 
 void connection::learn_request() noexcept {
-    minor_version_ = head_.minor_version;
-    head_only_ = head_.m == method::head;
-    client_closes_ = !head_.keep_alive;
+    minor_version_ = head_->minor_version;
+    head_only_ = head_->m == method::head;
+    client_closes_ = !head_->keep_alive;
     close_ = client_closes_;
-    choose_request_id(head_.get(header_id::x_request_id));
+    choose_request_id(head_->get(header_id::x_request_id));
 }
 
 void connection::forget_request() noexcept {
     base::chunk_pool::give(body_);
     body_ = nullptr;
-    input_.release_head();
+    release_head();
+    base::chunk_pool::give(std::exchange(long_id_, nullptr));
+    request_id_bytes_ = 0;
     clear_deadline();
     listener_ = nullptr;
     streaming_ = false;
@@ -46,13 +48,24 @@ void connection::forget_request() noexcept {
     phase_ = phase::head;
 }
 
+std::string_view connection::request_id() const noexcept {
+    return {long_id_ != nullptr ? long_id_->data() : request_id_, request_id_bytes_};
+}
+
 void connection::choose_request_id(std::string_view wanted) noexcept {
-    if (!wanted.empty() && wanted.size() <= sizeof(request_id_) && is_visible_ascii(wanted)) {
-        std::memcpy(request_id_, wanted.data(), wanted.size());
+    base::chunk_pool::give(std::exchange(long_id_, nullptr));
+    if (!wanted.empty() && wanted.size() <= limits::request_id_bytes_max &&
+        is_visible_ascii(wanted)) {
+        char* to = request_id_;
+        if (wanted.size() > sizeof(request_id_)) {
+            long_id_ = server_.loop().chunks().take(wanted.size());
+            to = long_id_->data();
+        }
+        std::memcpy(to, wanted.data(), wanted.size());
         request_id_bytes_ = static_cast<std::uint8_t>(wanted.size());
         return;
     }
-    static_assert(limits::request_id_bytes_max >= 32);
+    static_assert(sizeof(request_id_) >= 32);
     static constexpr char digits[] = "0123456789abcdef";
     char* to = request_id_;
     for (int word = 0; word < 2; ++word) {
@@ -66,14 +79,14 @@ void connection::choose_request_id(std::string_view wanted) noexcept {
 }
 
 connection::step connection::refuse_request(std::uint16_t status, const char* reason) noexcept {
-    const bool here = !head_.chunked && head_.content_length <= input_.size();
+    const bool here = !head_->chunked && head_->content_length <= input_.size();
     if (!here) {
         // The body is coming, or not: after a refusal instead of 100 the client may do either
         // (RFC 9110 §10.1.1), so that nothing behind it could be told apart from it.
-        return refuse_and_close(&head_, status, reason);
+        return refuse_and_close(head_, status, reason);
     }
-    refuse(&head_, status, reason);
-    input_.consume(head_.content_length);
+    refuse(head_, status, reason);
+    input_.consume(head_->content_length);
     return end_exchange();
 }
 
@@ -99,7 +112,7 @@ void connection::send_reply(std::uint16_t status, std::string_view content_type,
                             base::byte_buffer body, const extra_header* extra,
                             std::size_t extra_count) noexcept {
     close_ = close_ || server_.draining();
-    const reply_lines lines({request_id_, request_id_bytes_}, extra, extra_count);
+    const reply_lines lines(request_id(), extra, extra_count);
     response_spec spec;
     spec.status = status;
     spec.minor_version = minor_version_;

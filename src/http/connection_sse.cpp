@@ -90,7 +90,7 @@ void connection::begin_sse(const extra_header* extra, std::size_t extra_count) n
     PILLION_ASSERT(open_ && !streaming_);
     streaming_ = true;
     close_ = close_ || server_.draining();
-    const reply_lines lines({request_id_, request_id_bytes_}, extra, extra_count);
+    const reply_lines lines(request_id(), extra, extra_count);
     response_spec spec;
     spec.minor_version = minor_version_;
     spec.keep_alive = !close_;

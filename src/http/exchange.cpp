@@ -7,7 +7,7 @@
 
 namespace pillion::http {
 
-const request_head& exchange::head() const noexcept { return owner_.head_; }
+const request_head& exchange::head() const noexcept { return *owner_.head_; }
 
 std::string_view exchange::body() const noexcept { return owner_.body_view(); }
 
@@ -17,9 +17,7 @@ std::string_view exchange::peer() const noexcept { return owner_.stream_->peer()
 
 std::string_view exchange::peer_address() const noexcept { return owner_.stream_->peer_address(); }
 
-std::string_view exchange::request_id() const noexcept {
-    return {owner_.request_id_, owner_.request_id_bytes_};
-}
+std::string_view exchange::request_id() const noexcept { return owner_.request_id(); }
 
 io::reactor& exchange::loop() noexcept { return owner_.server_.loop(); }
 

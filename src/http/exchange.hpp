@@ -51,6 +51,8 @@ class exchange {
     // Room that a body's byte_buffer must leave in front (its head gap), so that the response head
     // or the event framing can be written before it without a copy.
     static constexpr std::size_t head_gap = 512;
+    // The same for an event with an id of at most 32 bytes and no retry time.
+    static constexpr std::size_t event_gap = 128;
     // Headers that one answer may add, and one made by request_handler::refuse().
     static constexpr std::size_t extra_headers_max = 16;
     static constexpr std::size_t refuse_headers_max = 4;

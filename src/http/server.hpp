@@ -65,6 +65,7 @@ class server {
     coro::scope tasks_;
     date_cache dates_;
     base::seeded_random seeds_;  // of the connections' generators of request ids
+    request_head head_;          // the one that a connection is reading
     std::size_t count_ = 0;
     std::size_t rejections_ = 0;
     bool draining_ = false;

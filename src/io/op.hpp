@@ -28,7 +28,7 @@ struct op {
 
     handler on_complete;
     // Backend's scratch: epoll and the simulation keep what they need to retry here.
-    std::uint64_t state[4] = {};
+    std::uint64_t state[3] = {};
     std::int32_t fd = -1;
     std::uint8_t kind = 0;
     // Set by the backend at submission, cleared by the reactor just before the final completion

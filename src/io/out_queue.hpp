@@ -18,6 +18,8 @@ class out_queue {
  public:
     // A send gathers at most this many pieces…
     static constexpr std::size_t gather_max = 16;
+    // … and usually not more than this,
+    static constexpr std::size_t gather_few = 2;
     // …and several pieces of together at most this many bytes are copied into one.
     static constexpr std::size_t copy_bytes_max = 2048;
 
@@ -34,9 +36,11 @@ class out_queue {
     std::size_t bytes() const noexcept { return bytes_; }
     bool empty() const noexcept { return bytes_ == 0; }
 
-    // Fills `parts` (gather_max entries) with the front of the queue and returns how many were
-    // used. The memory stays where it is until sent() or clear(). While a gather is out, push
-    // never moves or merges what was gathered.
+    // True when gather() may need more than gather_few parts.
+    bool gathers_many() const noexcept { return count_ > gather_few && bytes_ > copy_bytes_max; }
+    // Fills `parts` (gather_max entries, or gather_few unless gathers_many()) with the front of the
+    // queue and returns how many were used. The memory stays where it is until sent() or clear().
+    // While a gather is out, push never moves or merges what was gathered.
     std::size_t gather(iovec* parts) noexcept;
 
     // Drops the first `bytes` from the front, giving chunks back.
@@ -57,7 +61,7 @@ class out_queue {
     void coalesce() noexcept;
     void shrink() noexcept;
 
-    static constexpr std::size_t inline_entries = 4;
+    static constexpr std::size_t inline_entries = 2;
 
     base::chunk_pool* pool_;
     entry inline_[inline_entries];

@@ -226,8 +226,13 @@ void tcp_stream::flush() noexcept {
     if (queue_.empty()) {
         return queue_sent();
     }
-    const std::size_t count = queue_.gather(parts_);
-    reactor_.ops().send(send_, fd_, parts_, count);
+    iovec* parts = parts_;
+    if (queue_.gathers_many()) {
+        more_parts_ = reactor_.chunks().take(sizeof(iovec) * out_queue::gather_max);
+        parts = reinterpret_cast<iovec*>(more_parts_->data());
+    }
+    const std::size_t count = queue_.gather(parts);
+    reactor_.ops().send(send_, fd_, parts, count);
 }
 
 void tcp_stream::on_send(op& self, const completion& what) noexcept {
@@ -235,6 +240,7 @@ void tcp_stream::on_send(op& self, const completion& what) noexcept {
 }
 
 void tcp_stream::send_done(std::int32_t res) noexcept {
+    base::chunk_pool::give(std::exchange(more_parts_, nullptr));
     if (phase_ > phase::flushing) {
         return finish();
     }

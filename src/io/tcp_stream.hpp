@@ -86,7 +86,8 @@ class tcp_stream final : public stream, private flushable {
     stream_op send_{&tcp_stream::on_send, *this};
     stream_op hangup_{&tcp_stream::on_hangup, *this};  // where receives may miss a reset
     out_queue queue_;
-    iovec parts_[out_queue::gather_max];
+    iovec parts_[out_queue::gather_few];
+    base::chunk* more_parts_ = nullptr;  // in their place while a longer gather is out
     peer_name peer_;
 };
 

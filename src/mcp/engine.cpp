@@ -518,6 +518,7 @@ void engine::writable() noexcept {
             r.drained.set();
         }
     }
+    hub_.writable();
 }
 
 void engine::end_questions() noexcept {

@@ -1,6 +1,8 @@
 #include "mcp/event_log.hpp"
 
+#include <algorithm>
 #include <charconv>
+#include <utility>
 
 namespace pillion::mcp {
 
@@ -33,32 +35,33 @@ std::uint32_t event_log::open(bool standalone, std::int64_t now_ms, std::size_t 
         // One that is still open is forgotten only when all are.
         auto oldest = streams_.begin();
         for (auto at = oldest; at != streams_.end(); ++at) {
-            if (at->second.finished) {
+            if (at->finished) {
                 oldest = at;
                 break;
             }
         }
-        for (const kept_event& e : oldest->second.events) {
+        for (const kept_event& e : oldest->events) {
             bytes_ -= e.text.size();
         }
-        events_ -= oldest->second.events.size();
+        events_ -= oldest->events.size();
         streams_.erase(oldest);
     }
     const std::uint32_t number = next_stream_++;
-    entry& s = streams_[number];
+    entry& s = streams_.emplace_back();
+    s.number = number;
     s.standalone = standalone;
-    s.writer_shard = shard;
+    s.writer_shard = static_cast<std::uint16_t>(shard);
     s.touched_ms = now_ms;
     return number;
 }
 
 std::uint64_t event_log::append(std::uint32_t stream, std::string_view text, std::int64_t now_ms) {
     const std::lock_guard lock(mutex_);
-    const auto at = streams_.find(stream);
-    if (at == streams_.end()) {
+    entry* const at = find(stream);
+    if (at == nullptr) {
         return 0;
     }
-    entry& s = at->second;
+    entry& s = *at;
     s.touched_ms = now_ms;
     const std::uint64_t sequence = s.next++;
     s.events.push_back({sequence, std::string(text)});
@@ -77,16 +80,15 @@ void event_log::drop_oldest(const entry& growing) {
     // Finished streams first, then whoever was quiet longest.
     auto victim = streams_.end();
     for (auto at = streams_.begin(); at != streams_.end(); ++at) {
-        if (at->second.events.size() <= (&at->second == &growing ? 1U : 0U)) {
+        if (at->events.size() <= (&*at == &growing ? 1U : 0U)) {
             continue;
         }
-        const bool better = victim == streams_.end() ||
-                            (at->second.finished && !victim->second.finished) ||
-                            (at->second.finished == victim->second.finished &&
-                             at->second.touched_ms < victim->second.touched_ms);
+        const bool better =
+            victim == streams_.end() || (at->finished && !victim->finished) ||
+            (at->finished == victim->finished && at->touched_ms < victim->touched_ms);
         victim = better ? at : victim;
     }
-    entry& s = victim->second;
+    entry& s = *victim;
     bytes_ -= s.events.front().text.size();
     --events_;
     s.dropped = s.events.front().sequence;
@@ -95,19 +97,19 @@ void event_log::drop_oldest(const entry& growing) {
 
 void event_log::finish(std::uint32_t stream) {
     const std::lock_guard lock(mutex_);
-    const auto at = streams_.find(stream);
-    if (at != streams_.end()) {
-        at->second.finished = true;
+    entry* const at = find(stream);
+    if (at != nullptr) {
+        at->finished = true;
     }
 }
 
 event_log::outcome event_log::read(event_id after, replay& out, std::size_t at_most) const {
     const std::lock_guard lock(mutex_);
-    const auto at = streams_.find(after.stream);
-    if (at == streams_.end() || after.sequence >= at->second.next) {
+    const entry* const at = find(after.stream);
+    if (at == nullptr || after.sequence >= at->next) {
         return outcome::unknown;
     }
-    const entry& s = at->second;
+    const entry& s = *at;
     if (after.sequence < s.dropped) {
         return outcome::gap;
     }
@@ -132,45 +134,56 @@ event_log::outcome event_log::read(event_id after, replay& out, std::size_t at_m
 std::uint64_t event_log::follow(std::uint32_t stream, std::size_t shard,
                                 std::optional<std::size_t>* earlier) {
     const std::lock_guard lock(mutex_);
-    const auto at = streams_.find(stream);
-    if (at == streams_.end()) {
+    entry* const at = find(stream);
+    if (at == nullptr) {
         return 0;
     }
-    if (earlier != nullptr && at->second.follower_token != 0) {
-        *earlier = at->second.follower_shard;
+    if (earlier != nullptr && at->follower_token != 0) {
+        *earlier = at->follower_shard;
     }
-    at->second.follower_token = next_token_++;
-    at->second.follower_shard = shard;
-    at->second.ahead_bytes = 0;
-    at->second.ahead_events = 0;
-    at->second.followed = true;
-    return at->second.follower_token;
+    at->follower_token = next_token_++;
+    at->follower_shard = static_cast<std::uint16_t>(shard);
+    at->ahead_bytes = 0;
+    at->ahead_events = 0;
+    at->followed = true;
+    return at->follower_token;
 }
 
 bool event_log::is_follower(std::uint32_t stream, std::uint64_t token) const {
     const std::lock_guard lock(mutex_);
-    const auto at = streams_.find(stream);
-    return at != streams_.end() && at->second.follower_token == token;
+    const entry* const at = find(stream);
+    return at != nullptr && at->follower_token == token;
 }
 
 std::optional<std::size_t> event_log::follower(std::uint32_t stream) const {
     const std::lock_guard lock(mutex_);
-    const auto at = streams_.find(stream);
-    if (at == streams_.end() || at->second.follower_token == 0) {
+    const entry* const at = find(stream);
+    if (at == nullptr || at->follower_token == 0) {
         return std::nullopt;
     }
-    return at->second.follower_shard;
+    return at->follower_shard;
 }
 
 bool event_log::is_behind(std::uint32_t stream) const {
     const std::lock_guard lock(mutex_);
-    const auto at = streams_.find(stream);
-    return at != streams_.end() && at->second.behind();
+    const entry* const at = find(stream);
+    return at != nullptr && at->behind();
+}
+
+const event_log::entry* event_log::find(std::uint32_t stream) const noexcept {
+    const auto at =
+        std::lower_bound(streams_.begin(), streams_.end(), stream,
+                         [](const entry& e, std::uint32_t number) { return e.number < number; });
+    return at != streams_.end() && at->number == stream ? &*at : nullptr;
+}
+
+event_log::entry* event_log::find(std::uint32_t stream) noexcept {
+    return const_cast<entry*>(std::as_const(*this).find(stream));
 }
 
 event_log::entry* event_log::followed_by(std::uint32_t stream, std::uint64_t token) {
-    const auto at = streams_.find(stream);
-    return at != streams_.end() && at->second.follower_token == token ? &at->second : nullptr;
+    entry* const at = find(stream);
+    return at != nullptr && at->follower_token == token ? at : nullptr;
 }
 
 bool event_log::caught_up(std::uint32_t stream, std::uint64_t token) {
@@ -196,17 +209,17 @@ bool event_log::leave(std::uint32_t stream, std::uint64_t token) {
 
 std::optional<std::size_t> event_log::writer(std::uint32_t stream) const {
     const std::lock_guard lock(mutex_);
-    const auto at = streams_.find(stream);
-    if (at == streams_.end() || at->second.finished) {
+    const entry* const at = find(stream);
+    if (at == nullptr || at->finished) {
         return std::nullopt;
     }
-    return at->second.writer_shard;
+    return at->writer_shard;
 }
 
 void event_log::trim(std::int64_t now_ms) {
     const std::lock_guard lock(mutex_);
     for (auto at = streams_.begin(); at != streams_.end();) {
-        entry& s = at->second;
+        entry& s = *at;
         if (now_ms - s.touched_ms < age_max_ms) {
             ++at;
             continue;

@@ -8,8 +8,7 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
-#include <map>
+#include <list>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -85,30 +84,34 @@ class event_log {
     void trim(std::int64_t now_ms);
 
  private:
+    // Most sessions have one stream, which says little.
     struct entry {
-        std::deque<kept_event> events;
+        std::uint32_t number = 0;
+        bool standalone = false;
+        bool finished = false;
+        bool followed = false;
+        std::list<kept_event> events;
         std::uint64_t next = 1;
         std::uint64_t dropped = 0;  // the last sequence that is no longer kept
         std::int64_t touched_ms = 0;
-        bool standalone = false;
-        bool finished = false;
         std::uint64_t follower_token = 0;
-        std::size_t follower_shard = 0;
-        std::size_t writer_shard = 0;
+        std::uint16_t follower_shard = 0;
+        std::uint16_t writer_shard = 0;
+        std::uint32_t ahead_events = 0;
         std::size_t ahead_bytes = 0;
-        std::size_t ahead_events = 0;
-        bool followed = false;
 
         bool behind() const noexcept {
             return followed && (ahead_bytes > ahead_bytes_max || ahead_events > ahead_events_max);
         }
     };
+    entry* find(std::uint32_t stream) noexcept;
+    const entry* find(std::uint32_t stream) const noexcept;
     entry* followed_by(std::uint32_t stream, std::uint64_t token);
     // Drops one event, but not the last of the stream that has just grown.
     void drop_oldest(const entry& growing);
 
     mutable std::mutex mutex_;
-    std::map<std::uint32_t, entry> streams_;
+    std::vector<entry> streams_;  // by number
     std::uint32_t next_stream_ = 1;
     std::uint64_t next_token_ = 1;
     std::size_t bytes_ = 0;

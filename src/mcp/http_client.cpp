@@ -74,6 +74,14 @@ bool http_client::release(request& r, std::int64_t retry_ms) noexcept {
     return call_stream::open(engine_, ex, r, origin).release(r, retry_ms);
 }
 
+http::exchange* http_client::hand_over(request& r) noexcept {
+    http::exchange& ex = detach();
+    r.channel = nullptr;
+    http::extra_header extra[cors_headers::room];
+    ex.begin_sse(extra, cors_headers(origin).put(extra));
+    return &ex;
+}
+
 void http_client::drop(request& /*r*/) noexcept {
     // A cancelled call gets no response; over HTTP a stream that ends empty says so (G20).
     http::exchange& ex = detach();

@@ -35,6 +35,7 @@ class http_client final : public reply_channel, private http::exchange_listener 
     void reply(request& r, base::byte_buffer message, std::uint16_t http_status) noexcept override;
     void drop(request& r) noexcept override;
     bool release(request& r, std::int64_t retry_ms) noexcept override;
+    http::exchange* hand_over(request& r) noexcept override;
 
     // The session this connection used last, and the Origin of its current request ("" for none).
     session_ref last_session;

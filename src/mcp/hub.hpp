@@ -1,15 +1,16 @@
 // hub: who on this shard wants to hear that something changed.
 //
 // Listeners are the open `subscriptions/listen` requests (2026-07-28), the GET streams of legacy
-// sessions and the stdio pipe. A publisher posts one event to every shard; each hub walks its own
-// list, so nothing here is locked. Thread: its shard.
+// sessions and the stdio pipe. What has changed is read from the change_board, once per turn; each
+// hub walks its own list, so nothing here is locked. Thread: its shard.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/intrusive_list.hpp"
 #include "mcp/task_record.hpp"
@@ -20,12 +21,20 @@ enum class change : std::uint8_t { tools, prompts, resources, resource_updated }
 
 class session;
 
-// What changed; `uri` only for resource_updated. Numbers grow in the order of publication, which is
-// the order in which every shard hears of them.
+// What changed; `uri` only for resource_updated. Numbers grow in the order of publication, and
+// every shard hears of them in that order. Of several changes of the same thing a shard may hear
+// the last one only.
 struct change_event {
     change what;
     std::string_view uri;
     std::uint64_t number = 0;
+};
+
+// The same with its own text.
+struct kept_change {
+    change what;
+    std::string uri;
+    std::uint64_t number;
 };
 
 class change_listener : public base::list_hook<> {
@@ -41,6 +50,8 @@ class change_listener : public base::list_hook<> {
     virtual void on_stream_replaced(const session* /*of*/) noexcept {}
     // Another stream of a legacy session has gone, so this one may be the newest now.
     virtual void on_stream_promoted(const session* /*of*/) noexcept {}
+    // The pipe of this process takes more again.
+    virtual void on_writable() noexcept {}
     // The shard drains: streams end properly.
     virtual void on_drain() noexcept = 0;
 
@@ -52,22 +63,35 @@ class hub {
  public:
     void add(change_listener& listener) noexcept { listeners_.push_back(listener); }
 
-    // Tells every listener.
-    void publish(const change_event& event) noexcept {
-        if (recent_.size() == recent_max) {
-            recent_.pop_front();
-        }
-        recent_.push_back({event.what, std::string(event.uri), event.number});
-        tell([&](change_listener& l) { l.on_change(event); });
-    }
-    // The last events, oldest first: for a stream that takes over from one on another shard, where
-    // they may have come too late.
-    template <class Take>
-    void recent(Take&& take) const {
-        for (const kept& event : recent_) {
-            take(change_event{event.what, event.uri, event.number});
+    // What changed, oldest first, is to be told to every listener. REQUIRES: !telling().
+    void begin_telling(std::vector<kept_change> news) noexcept {
+        if (!news.empty()) {
+            news_ = std::move(news);
+            heard_ = news_.back().number;
+            waiting_.splice_back(listeners_);
         }
     }
+    // Tells as many listeners as one turn should, so that thousands of them neither hold up
+    // requests nor need their messages in memory all at once.
+    void tell_some() noexcept {
+        for (std::size_t told = 0; told < told_per_turn; told += news_.size()) {
+            change_listener* const listener = waiting_.pop_front();
+            if (listener == nullptr) {
+                break;
+            }
+            listeners_.push_back(*listener);
+            for (const kept_change& news : news_) {
+                listener->on_change({news.what, news.uri, news.number});
+                if (listeners_.back() != listener) {
+                    break;  // it has left
+                }
+            }
+        }
+    }
+    // Somebody has still to be told.
+    bool telling() const noexcept { return !waiting_.empty(); }
+    // The number of the last change that was, or is being, told here.
+    std::uint64_t heard() const noexcept { return heard_; }
     void task_status(const task_record& now) noexcept {
         tell([&](change_listener& l) { l.on_task_status(now); });
     }
@@ -80,31 +104,38 @@ class hub {
     void stream_promoted(const session* of) noexcept {
         tell([&](change_listener& l) { l.on_stream_promoted(of); });
     }
+    void writable() noexcept {
+        tell([](change_listener& l) { l.on_writable(); });
+    }
     void drain() noexcept {
         tell([](change_listener& l) { l.on_drain(); });
     }
 
  private:
+    using listener_list = base::intrusive_list<change_listener>;
+
     // A listener may unlink or destroy itself when told.
     template <class Tell>
     void tell(Tell&& one) noexcept {
-        base::intrusive_list<change_listener> told;
-        while (change_listener* listener = listeners_.pop_front()) {
+        tell(listeners_, one);
+        tell(waiting_, one);
+    }
+    template <class Tell>
+    static void tell(listener_list& all, Tell& one) noexcept {
+        listener_list told;
+        while (change_listener* listener = all.pop_front()) {
             told.push_back(*listener);
             one(*listener);
         }
-        listeners_.splice_back(told);
+        all.splice_back(told);
     }
 
-    struct kept {
-        change what;
-        std::string uri;
-        std::uint64_t number;
-    };
-    static constexpr std::size_t recent_max = 64;
+    static constexpr std::size_t told_per_turn = 256;
 
-    base::intrusive_list<change_listener> listeners_;
-    std::deque<kept> recent_;
+    listener_list listeners_;
+    listener_list waiting_;  // those who have not heard the news
+    std::vector<kept_change> news_;
+    std::uint64_t heard_ = 0;
 };
 
 // "notifications/tools/list_changed" and so on.

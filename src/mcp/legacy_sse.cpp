@@ -82,6 +82,15 @@ void legacy_sse::end_stream() noexcept {
     stream_ended();
 }
 
+// A call under way may have queued much and be waited for: only who has none is cut.
+void legacy_sse::on_stalled() noexcept {
+    if (under_way() == 0) {
+        exchange_->listen(nullptr);
+        exchange_->abort();
+        stream_ended();
+    }
+}
+
 void legacy_sse::on_gone() noexcept { stream_ended(); }
 
 }  // namespace pillion::mcp

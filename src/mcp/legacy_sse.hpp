@@ -35,7 +35,11 @@ class legacy_sse final : public message_pipe, private http::exchange_listener {
     void on_session_end(const session* /*which*/) noexcept override {}
     void on_drain() noexcept override;
     void on_peer_eof() noexcept override { end_stream(); }
-    void on_drained() noexcept override { engine_.writable(); }
+    void on_drained() noexcept override {
+        engine_.writable();
+        catch_up();
+    }
+    void on_stalled() noexcept override;
     void on_gone() noexcept override;
     void end_stream() noexcept;
     void stream_ended() noexcept;

@@ -1,5 +1,7 @@
 #include "mcp/legacy_stream.hpp"
 
+#include "base/limits.hpp"
+#include "base/log.hpp"
 #include "json/writer.hpp"
 #include "mcp/http_client.hpp"
 #include "mcp/task_replies.hpp"
@@ -59,13 +61,16 @@ void legacy_stream::open(engine& e, http::exchange& ex, session_ref s, std::stri
 }
 
 // Changes whose turn this stream missed, because the one before it was the newest when they came
-// here, and gone when they came there.
+// here, and gone when they came there, or because its client read slowly.
 void legacy_stream::catch_up() noexcept {
-    engine_.changes().recent([this](const change_event& event) {
-        if (exchange_ != nullptr) {
-            on_change(event);
+    const std::uint64_t heard = engine_.changes().heard();
+    for (const auto& c : engine_.shared().changes().since(session_->told())) {
+        // What this shard has not heard of yet comes by itself.
+        if (c.number > heard || behind_since_ms_ >= 0 || !is_told_here()) {
+            return;
         }
-    });
+        tell({c.what, c.uri, c.number});
+    }
 }
 
 void legacy_stream::promote_other() noexcept {
@@ -101,21 +106,35 @@ void legacy_stream::replay(event_id after) noexcept {
     }
 }
 
+// One message goes to one stream: the newest of the session (REVISIONS §5.5).
+bool legacy_stream::is_told_here() const noexcept {
+    return session_->is_newest_stream(number_) && session_->alive();
+}
+
 void legacy_stream::on_change(const change_event& event) noexcept {
-    // One message goes to one stream: the newest of the session (REVISIONS §5.5).
-    if (!session_->is_newest_stream(number_) || !session_->alive()) {
+    if (!is_told_here()) {
         if (exchange_ == nullptr) {
             delete this;
         }
         return;
     }
-    if (event.what == change::resource_updated && !session_->subscribed(event.uri)) {
+    if (behind_since_ms_ < 0) {
+        return tell(event);
+    }
+    if (engine_.now_ms() - behind_since_ms_ >= limits::listener_behind_ms) {
+        cut();
+    }
+}
+
+// What is not told while output waits is not claimed either: it is found on the board later, by
+// this stream or by the one that takes over.
+void legacy_stream::tell(const change_event& event) noexcept {
+    // Also what the session does not want to hear: it has been dealt with.
+    if (!session_->claim(event.number) ||
+        (event.what == change::resource_updated && !session_->subscribed(event.uri))) {
         return;
     }
-    if (!session_->claim(event.number)) {
-        return;
-    }
-    base::byte_buffer out(engine_.loop().chunks(), http::exchange::head_gap);
+    base::byte_buffer out(engine_.loop().chunks(), http::exchange::event_gap);
     write_change(out, event);
     tell(std::move(out));
 }
@@ -125,16 +144,32 @@ void legacy_stream::tell(base::byte_buffer message) noexcept {
     const event_id at{log_, session_->events().append(log_, message.view(), engine_.now_ms())};
     if (exchange_ != nullptr) {
         char id[event_id::room];
-        exchange_->send_event(std::move(message), {id, at.write(id)});
+        if (!exchange_->send_event(std::move(message), {id, at.write(id)})) {
+            behind_since_ms_ = engine_.now_ms();
+        }
     }
 }
 
+// Nobody may rely on these: a client that reads slowly is spared them.
 void legacy_stream::on_task_status(const task_record& now) noexcept {
-    if (now.session == session_->id() && session_->is_newest_stream(number_) && session_->alive()) {
-        base::byte_buffer out(engine_.loop().chunks(), http::exchange::head_gap);
+    if (now.session == session_->id() && is_told_here() && behind_since_ms_ < 0) {
+        base::byte_buffer out(engine_.loop().chunks(), http::exchange::event_gap);
         write_task_status(out, now);
         tell(std::move(out));
     }
+}
+
+void legacy_stream::on_drained() noexcept {
+    behind_since_ms_ = -1;
+    catch_up();
+}
+
+// The client may come back for what it has not read.
+void legacy_stream::cut() noexcept {
+    log::info("mcp.listener_cut", {log::kv("peer", exchange_->peer())});
+    exchange_->listen(nullptr);
+    exchange_->abort();
+    on_gone();
 }
 
 void legacy_stream::on_session_end(const session* which) noexcept {
@@ -152,6 +187,7 @@ void legacy_stream::on_peer_eof() noexcept {
 
 void legacy_stream::on_gone() noexcept {
     exchange_ = nullptr;
+    behind_since_ms_ = -1;
     // From here on the client's absence counts as idle time: the session may expire.
     session_->release(engine_.now_ms());
     const bool collects = session_->detach_stream(number_);
@@ -160,6 +196,8 @@ void legacy_stream::on_gone() noexcept {
     }
     if (!collects || !session_->alive() || engine_.draining()) {
         delete this;
+    } else {
+        catch_up();
     }
 }
 

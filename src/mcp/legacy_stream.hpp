@@ -29,8 +29,11 @@ class legacy_stream final : private change_listener, private http::exchange_list
     void on_stream_promoted(const session* of) noexcept override;
     void on_drain() noexcept override { end(); }
     void on_peer_eof() noexcept override;
-    void on_drained() noexcept override {}
+    void on_drained() noexcept override;
     void on_gone() noexcept override;
+    bool is_told_here() const noexcept;
+    void tell(const change_event& event) noexcept;
+    void cut() noexcept;
     void prime() noexcept;
     void tell(base::byte_buffer message) noexcept;
     void replay(event_id after) noexcept;
@@ -41,8 +44,9 @@ class legacy_stream final : private change_listener, private http::exchange_list
     engine& engine_;
     http::exchange* exchange_;  // null: the client is away, events are kept for it
     session_ref session_;
-    std::uint64_t number_;  // among the session's GET streams
-    std::uint32_t log_;     // in its event log
+    std::uint64_t number_;               // among the session's GET streams
+    std::uint32_t log_;                  // in its event log
+    std::int64_t behind_since_ms_ = -1;  // output waits for the client to read
 };
 
 // A change as the notification that earlier revisions know.

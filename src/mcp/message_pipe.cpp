@@ -43,7 +43,7 @@ class pipe_batch final : public batch {
 }  // namespace
 
 message_pipe::message_pipe(engine& e, std::string_view prefix, bool serves_modern)
-    : engine_(e), prefix_(prefix), serves_modern_(serves_modern) {
+    : paced_listener(e), prefix_(prefix), serves_modern_(serves_modern) {
     engine_.changes().add(*this);
 }
 
@@ -185,23 +185,24 @@ void message_pipe::take_request(request& r, const rpc::envelope& e, json::view r
     engine_.serve(r);
 }
 
-void message_pipe::on_change(const change_event& event) noexcept {
-    if (session_ == nullptr) {
-        return;
+bool message_pipe::tell(const change_event& event) noexcept {
+    if (session_ == nullptr ||
+        (event.what == change::resource_updated && !session_->subscribed(event.uri))) {
+        return true;
     }
-    if (event.what == change::resource_updated && !session_->subscribed(event.uri)) {
-        return;
-    }
-    base::byte_buffer out(engine_.loop().chunks(), http::exchange::head_gap);
+    base::byte_buffer out(engine_.loop().chunks(), http::exchange::event_gap);
     write_change(out, event);
-    send(std::move(out));
+    return send(std::move(out));
 }
 
+// Nobody may rely on these: a client that reads slowly is spared them.
 void message_pipe::on_task_status(const task_record& now) noexcept {
-    if (session_ != nullptr && now.session == session_->id()) {
-        base::byte_buffer out(engine_.loop().chunks(), http::exchange::head_gap);
+    if (session_ != nullptr && now.session == session_->id() && !behind()) {
+        base::byte_buffer out(engine_.loop().chunks(), http::exchange::event_gap);
         write_task_status(out, now);
-        send(std::move(out));
+        if (!send(std::move(out))) {
+            fall_behind();
+        }
     }
 }
 

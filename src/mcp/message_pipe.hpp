@@ -11,12 +11,12 @@
 
 #include "mcp/batch.hpp"
 #include "mcp/engine.hpp"
-#include "mcp/hub.hpp"
+#include "mcp/paced_listener.hpp"
 #include "rpc/envelope.hpp"
 
 namespace pillion::mcp {
 
-class message_pipe : public reply_channel, protected change_listener {
+class message_pipe : public reply_channel, protected paced_listener {
  public:
     message_pipe(const message_pipe&) = delete;
     message_pipe& operator=(const message_pipe&) = delete;
@@ -49,11 +49,9 @@ class message_pipe : public reply_channel, protected change_listener {
     // After each one_ended(); the last thing done, so the pipe may delete itself.
     virtual void on_one_ended() noexcept = 0;
 
-    engine& engine_;
-
  private:
-    void on_change(const change_event& event) noexcept override;
     void on_task_status(const task_record& now) noexcept override;
+    bool tell(const change_event& event) noexcept override;
 
     void take_request(request& r, const rpc::envelope& e, json::view root);
     void take_batch(request& r, json::view root);

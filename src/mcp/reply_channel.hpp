@@ -14,6 +14,10 @@ namespace pillion::detail {
 struct request_state;
 }
 
+namespace pillion::http {
+class exchange;
+}
+
 namespace pillion::mcp {
 
 using request = detail::request_state;
@@ -34,6 +38,12 @@ class reply_channel {
         static_cast<void>(r);
         static_cast<void>(retry_ms);
         return false;
+    }
+    // Gives the HTTP exchange away for an event stream that lives on without the request; it has
+    // begun. Detaches. Null where there is none to give.
+    virtual http::exchange* hand_over(request& r) noexcept {
+        static_cast<void>(r);
+        return nullptr;
     }
     // True for stdio, where nothing but messages tells the client that a stream has ended.
     virtual bool is_pipe() const noexcept { return false; }

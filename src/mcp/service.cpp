@@ -1,5 +1,7 @@
 #include "mcp/service.hpp"
 
+#include <utility>
+
 #include "io/reactor.hpp"
 #include "mcp/engine.hpp"
 #include "mcp/memory_task_store.hpp"
@@ -14,7 +16,7 @@ service::service(std::shared_ptr<const registry> registered, pillion::server& ho
       options_(options),
       sessions_(shards, options.sessions_max),
       empty_object_(*json::document::parse("{}")),
-      subscribers_(registry_->providers()) {
+      subscribers_(registry_->providers(), board_) {
     if (options_.state_keys == nullptr) {
         options_.state_keys = crypto::key_ring::random();
     }
@@ -39,7 +41,10 @@ void service::replace(std::shared_ptr<const registry> next) {
 
 void service::join(std::size_t shard, engine& e) noexcept {
     const std::lock_guard lock(engines_[shard]->mutex);
-    engines_[shard]->up = &e;
+    slot& s = *engines_[shard];
+    s.up = &e;
+    s.thread = std::this_thread::get_id();
+    s.reads = s.passes_on = false;
 }
 
 void service::leave(std::size_t shard) noexcept {
@@ -77,12 +82,60 @@ void service::task_changed(const task_ref& now) {
 }
 
 void service::publish(change what, std::string_view uri) {
-    // Numbered and posted under one lock, so that all shards hear the same order.
-    const std::lock_guard lock(publish_mutex_);
-    const std::uint64_t number = published_.fetch_add(1, std::memory_order_acq_rel) + 1;
-    broadcast([what, number, text = std::string(uri)](engine& e) {
-        e.changes().publish(change_event{what, text, number});
-    });
+    if (!board_.note(what, uri)) {
+        return;
+    }
+    for (std::size_t i = 0; i < engines_.size(); ++i) {
+        slot& s = *engines_[i];
+        if (is_this_thread(s)) {
+            s.passes_on = true;  // read_board() runs on this thread, too
+            return read_board_on(i);
+        }
+    }
+    for (std::size_t i = 0; i < engines_.size(); ++i) {
+        read_board_on(i);
+    }
+}
+
+bool service::is_this_thread(slot& s) noexcept {
+    const std::lock_guard lock(s.mutex);
+    return s.up != nullptr && s.thread == std::this_thread::get_id();
+}
+
+void service::read_board_on(std::size_t shard) noexcept {
+    slot& s = *engines_[shard];
+    const std::lock_guard lock(s.mutex);
+    if (s.up != nullptr && !s.reads) {
+        s.reads = true;
+        s.up->loop().post([this, shard] { read_board(shard); });
+    }
+}
+
+void service::read_board(std::size_t shard) noexcept {
+    slot& s = *engines_[shard];
+    {
+        // Taken back before the board is read: whatever comes later asks again.
+        const std::lock_guard lock(s.mutex);
+        s.reads = false;
+    }
+    if (s.up == nullptr) {
+        return;
+    }
+    hub& here = s.up->changes();
+    if (!here.telling()) {
+        here.begin_telling(board_.since(here.heard()));
+    }
+    here.tell_some();
+    if (here.telling() || board_.last() > here.heard()) {
+        read_board_on(shard);
+    }
+    if (std::exchange(s.passes_on, false)) {
+        for (std::size_t i = 0; i < engines_.size(); ++i) {
+            if (i != shard) {
+                read_board_on(i);
+            }
+        }
+    }
 }
 
 }  // namespace pillion::mcp

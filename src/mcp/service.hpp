@@ -11,12 +11,14 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/limits.hpp"
 #include "crypto/key_ring.hpp"
 #include "io/blocking_pool.hpp"
 #include "json/document.hpp"
+#include "mcp/change_board.hpp"
 #include "mcp/hub.hpp"
 #include "mcp/registry.hpp"
 #include "mcp/session.hpp"
@@ -90,19 +92,28 @@ class service {
     // Runs `job` on one shard's thread, if it is up. Any thread.
     void post_to(std::size_t shard, std::function<void(engine&)> job);
 
-    // Tells every listener on every shard. Any thread.
+    // Tells every listener on every shard, in one of its next turns: what is published until then
+    // is told once. What a shard publishes itself it tells at the end of its turn, and the others
+    // hear of it from there. Any thread.
     void publish(change what, std::string_view uri = {});
-    // The number of the last event.
-    std::uint64_t published() const noexcept { return published_.load(std::memory_order_acquire); }
+    // What was published. Any thread.
+    const change_board& changes() const noexcept { return board_; }
+    std::uint64_t published() const noexcept { return board_.last(); }
 
  private:
     struct slot {
         std::mutex mutex;  // a shard may leave while another posts to it
         mcp::engine* up = nullptr;
+        std::thread::id thread;  // of `up`
+        bool reads = false;      // has been asked to read the board
+        bool passes_on = false;  // … and to ask the other shards then
     };
 
-    std::mutex publish_mutex_;
-    std::atomic<std::uint64_t> published_{0};
+    void read_board_on(std::size_t shard) noexcept;
+    void read_board(std::size_t shard) noexcept;
+    bool is_this_thread(slot& s) noexcept;
+
+    change_board board_;
     mutable std::mutex registry_mutex_;  // guards registry_
     std::shared_ptr<const registry> registry_;
     std::atomic<std::uint64_t> edition_{1};

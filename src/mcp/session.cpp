@@ -73,30 +73,33 @@ bool session::claim(std::uint64_t change_number) noexcept {
 
 session::subscribing session::subscribe(std::string_view uri) {
     const std::lock_guard lock(mutex_);
-    if (!subscribes_ || uris_.contains(std::string(uri))) {
+    if (!subscribes_ || (uris_ != nullptr && uris_->contains(std::string(uri)))) {
         return subscribing::unchanged;
     }
-    if (uris_.size() >= limits::session_subscriptions_max) {
+    if (uris_ == nullptr) {
+        uris_ = std::make_unique<std::unordered_set<std::string>>();
+    } else if (uris_->size() >= limits::session_subscriptions_max) {
         return subscribing::too_many;
     }
-    uris_.emplace(uri);
+    uris_->emplace(uri);
     return subscribing::added;
 }
 
 bool session::unsubscribe(std::string_view uri) {
     const std::lock_guard lock(mutex_);
-    return uris_.erase(std::string(uri)) > 0;
+    return uris_ != nullptr && uris_->erase(std::string(uri)) > 0;
 }
 
 std::unordered_set<std::string> session::end_subscriptions() {
     const std::lock_guard lock(mutex_);
     subscribes_ = false;
-    return std::exchange(uris_, {});
+    const auto ended = std::exchange(uris_, nullptr);
+    return ended == nullptr ? std::unordered_set<std::string>() : std::move(*ended);
 }
 
 bool session::subscribed(std::string_view uri) const {
     const std::lock_guard lock(mutex_);
-    return uris_.contains(std::string(uri));
+    return uris_ != nullptr && uris_->contains(std::string(uri));
 }
 
 session_table::session_table(std::size_t shards, std::size_t sessions_max)
@@ -145,7 +148,7 @@ bool session_table::insert(session_ref s) {
     }
     stripe& to = *stripes_[s->owner()];
     const std::lock_guard lock(to.mutex);
-    to.records.emplace(s->id(), s);
+    to.records.insert(std::move(s));
     return true;
 }
 
@@ -156,7 +159,7 @@ session_ref session_table::find(std::string_view id) const {
     }
     const std::lock_guard lock(in->mutex);
     const auto at = in->records.find(id);
-    return at != in->records.end() && at->second->alive() ? at->second : nullptr;
+    return at != in->records.end() && (*at)->alive() ? *at : nullptr;
 }
 
 bool session_table::remove(std::string_view id) {
@@ -169,7 +172,7 @@ bool session_table::remove(std::string_view id) {
     if (at == in->records.end()) {
         return false;
     }
-    const bool was_alive = at->second->kill();
+    const bool was_alive = (*at)->kill();
     in->records.erase(at);
     count_.fetch_sub(1, std::memory_order_relaxed);
     return was_alive;
@@ -178,7 +181,7 @@ bool session_table::remove(std::string_view id) {
 void session_table::trim_events(std::size_t owner, std::int64_t now_ms) {
     stripe& in = *stripes_[owner];
     const std::lock_guard lock(in.mutex);
-    for (const auto& [id, record] : in.records) {
+    for (const session_ref& record : in.records) {
         record->events().trim(now_ms);
     }
 }
@@ -188,12 +191,12 @@ std::vector<session_ref> session_table::expire(std::size_t owner, std::int64_t b
     stripe& in = *stripes_[owner];
     const std::lock_guard lock(in.mutex);
     for (auto at = in.records.begin(); at != in.records.end();) {
-        if (!at->second->idle_since(before_ms)) {
+        if (!(*at)->idle_since(before_ms)) {
             ++at;
             continue;
         }
-        at->second->kill();
-        ended.push_back(std::move(at->second));
+        (*at)->kill();
+        ended.push_back(*at);
         at = in.records.erase(at);
         count_.fetch_sub(1, std::memory_order_relaxed);
     }

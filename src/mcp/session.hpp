@@ -19,7 +19,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -90,6 +89,8 @@ class session {
     // True for the one stream that may tell of this change: streams on two shards that take turns
     // would else both do it.
     bool claim(std::uint64_t change_number) noexcept;
+    // The last change that was claimed.
+    std::uint64_t told() const noexcept { return told_.load(std::memory_order_acquire); }
     bool is_newest_stream(std::uint64_t number) const noexcept {
         return newest_stream_.load(std::memory_order_acquire) == number;
     }
@@ -116,10 +117,10 @@ class session {
     std::atomic<log_level> threshold_{log_level::info};
     std::atomic<std::uint64_t> newest_stream_{0};
     std::atomic<bool> collecting_{false};
-    std::atomic<std::uint64_t> told_{0};  // the last change that was told
+    std::atomic<std::uint64_t> told_{0};  // the last change that was claimed
     event_log events_;
-    mutable std::mutex mutex_;  // guards what follows
-    std::unordered_set<std::string> uris_;
+    mutable std::mutex mutex_;                               // guards what follows
+    std::unique_ptr<std::unordered_set<std::string>> uris_;  // null: none
     bool subscribes_ = true;
     std::vector<std::uint64_t> streams_;  // the open ones, oldest first
     std::uint64_t last_stream_ = 0;
@@ -152,9 +153,21 @@ class session_table {
     std::size_t size() const noexcept { return count_.load(std::memory_order_relaxed); }
 
  private:
+    // Sessions are found by their id.
+    struct by_id {
+        using is_transparent = void;
+        static std::string_view id_of(std::string_view id) noexcept { return id; }
+        static std::string_view id_of(const session_ref& s) noexcept { return s->id(); }
+        std::size_t operator()(const auto& key) const noexcept {
+            return base::bytes_hash()(id_of(key));
+        }
+        bool operator()(const auto& a, const auto& b) const noexcept {
+            return id_of(a) == id_of(b);
+        }
+    };
     struct stripe {
         mutable std::mutex mutex;
-        std::unordered_map<std::string, session_ref, base::bytes_hash, std::equal_to<>> records;
+        std::unordered_set<session_ref, by_id, by_id> records;
     };
     const stripe* stripe_of(std::string_view id) const noexcept;
 

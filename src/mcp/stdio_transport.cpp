@@ -154,6 +154,7 @@ void stdio_transport::on_eof() noexcept {
 void stdio_transport::on_drained() noexcept {
     slow_ = false;
     engine_.writable();
+    catch_up();
     pace();
 }
 

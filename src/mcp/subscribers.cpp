@@ -1,7 +1,5 @@
 #include "mcp/subscribers.hpp"
 
-#include "base/assert.hpp"
-
 namespace pillion {
 
 void resource_provider::subscribed(std::string_view /*uri*/, bool /*on*/) {}
@@ -20,35 +18,25 @@ resource_provider* subscribers::owner_of(std::string_view uri) const noexcept {
 void subscribers::add(std::string_view uri) {
     resource_provider* const owner = owner_of(uri);
     if (owner == nullptr) {
+        board_.add(uri);
         return;
     }
     const std::lock_guard lock(mutex_);
-    const auto at = counts_.find(uri);
-    if (at != counts_.end()) {
-        ++at->second;
-        return;
+    if (board_.add(uri)) {
+        owner->subscribed(uri, true);
     }
-    counts_.emplace(std::string(uri), 1);
-    owner->subscribed(uri, true);
 }
 
 void subscribers::remove(std::string_view uri) {
     resource_provider* const owner = owner_of(uri);
     if (owner == nullptr) {
+        board_.remove(uri);
         return;
     }
     const std::lock_guard lock(mutex_);
-    const auto at = counts_.find(uri);
-    PILLION_ASSERT(at != counts_.end());
-    if (--at->second == 0) {
-        counts_.erase(at);
+    if (board_.remove(uri)) {
         owner->subscribed(uri, false);
     }
-}
-
-std::size_t subscribers::size() const {
-    const std::lock_guard lock(mutex_);
-    return counts_.size();
 }
 
 }  // namespace mcp

@@ -44,17 +44,17 @@ TEST(frame_pool, reuses_the_frame_freed_last_of_the_same_class) {
         EXPECT_EQ(frame_pool::pooled(), 0U);
         return;
     }
-    void* a = frame_pool::allocate(65);
+    void* a = frame_pool::allocate(113);
     void* b = frame_pool::allocate(128);
-    frame_pool::free(a, 65);
+    frame_pool::free(a, 113);
     frame_pool::free(b, 128);
     EXPECT_EQ(frame_pool::pooled(), 2U);
-    EXPECT_EQ(frame_pool::allocate(100), b);
-    EXPECT_EQ(frame_pool::allocate(66), a);
+    EXPECT_EQ(frame_pool::allocate(120), b);
+    EXPECT_EQ(frame_pool::allocate(114), a);
     void* other_class = frame_pool::allocate(129);
     EXPECT_NE(other_class, a);
-    frame_pool::free(a, 66);
-    frame_pool::free(b, 100);
+    frame_pool::free(a, 114);
+    frame_pool::free(b, 120);
     frame_pool::free(other_class, 129);
     EXPECT_EQ(frame_pool::live(), 0U);
     frame_pool::trim();

@@ -56,6 +56,39 @@ TEST(connection_split, one_to_five_requests_cut_at_every_byte) {
     }
 }
 
+// Connections share the head they read; while a body is awaited, each keeps its own.
+TEST(connection_split, a_head_outlives_the_heads_of_other_connections) {
+    world all;
+    wire& slow = all.connect();
+    slow.deliver(
+        "POST /two HTTP/1.1\r\nHost: x\r\nX-Request-Id: mine\r\nContent-Length: 11\r\n\r\nhel");
+    for (int i = 0; i < 3; ++i) {
+        wire& other = all.connect();
+        other.deliver(requests()[2]);
+        EXPECT_EQ(read_replies(other.sent).at(0).body, answers()[2]);
+        wire& waits = all.connect();
+        waits.deliver("POST /other HTTP/1.1\r\nHost: y\r\nContent-Length: 3\r\n\r\na");
+    }
+    slow.deliver("lo world");
+    const auto replies = read_replies(slow.sent);
+    ASSERT_EQ(replies.size(), 1U);
+    EXPECT_EQ(replies[0].body, answers()[1]);
+    EXPECT_EQ(replies[0].headers.at("x-request-id"), "mine");
+}
+
+// Ids of up to 128 bytes are kept, whatever their length.
+TEST(connection_split, request_ids_of_every_length_come_back) {
+    world all;
+    wire& w = all.connect();
+    for (std::size_t bytes = 1; bytes <= 129; ++bytes) {
+        const std::string id(bytes, static_cast<char>('a' + bytes % 26));
+        w.sent.clear();
+        w.deliver("GET /one HTTP/1.1\r\nHost: x\r\nX-Request-Id: " + id + "\r\n\r\n");
+        const std::string back = read_replies(w.sent).at(0).headers.at("x-request-id");
+        EXPECT_EQ(back == id, bytes <= limits::request_id_bytes_max) << bytes;
+    }
+}
+
 TEST(connection_split, pairs_cut_at_every_two_bytes) {
     const std::string bytes = requests()[1] + requests()[2];
     for (std::size_t a = 0; a <= bytes.size(); ++a) {

@@ -255,23 +255,6 @@ TEST(listening, a_client_that_goes_is_forgotten) {
     EXPECT_EQ(w.left(), "");
 }
 
-TEST(listening, one_that_does_not_read_is_cut_and_the_others_go_on) {
-    world w;
-    client& deaf = w.connect();
-    client& other = w.connect();
-    const std::string uri = "test://" + std::string(60'000, 'x');
-    deaf.send(listen("1", R"({"resourceSubscriptions":[")" + uri + R"("]})"));
-    other.send(listen("2", R"({"resourceSubscriptions":[")" + uri + R"("]})"));
-    deaf.peer().block(true);
-    for (int i = 0; i < 100; ++i) {
-        w.host.resource_updated(uri);
-        w.settle();
-    }
-    EXPECT_TRUE(deaf.peer().closed());
-    EXPECT_EQ(other.replies().at(0).events.size(), 101U);
-    EXPECT_EQ(w.engine->live_requests(), 1U);
-}
-
 // ---- the GET stream of a session ----
 
 std::string open_stream(std::string_view session) {
@@ -341,10 +324,10 @@ TEST(legacy_stream, a_change_that_another_shard_told_is_not_told_again) {
     const std::uint64_t elsewhere = s->open_stream(w.service->published());
     ASSERT_TRUE(s->claim(1));
     s->close_stream(elsewhere);
-    w.engine->changes().publish(change_event{change::tools, {}, 1});
+    w.host.tools_changed();
     w.settle();
     EXPECT_TRUE(older.replies().back().events.empty());
-    w.engine->changes().publish(change_event{change::tools, {}, 2});
+    w.host.tools_changed();
     w.settle();
     EXPECT_EQ(older.replies().back().events.size(), 1U);
 }
@@ -357,8 +340,8 @@ TEST(legacy_stream, a_change_that_nobody_told_is_caught_up_with) {
     older.send(http_request("GET", {{"Mcp-Session-Id", id}, {"Accept", "text/event-stream"}}, ""));
     const session_ref s = w.service->sessions().find(id);
     const std::uint64_t elsewhere = s->open_stream(w.service->published());
-    w.engine->changes().publish(change_event{change::tools, {}, 1});
-    w.engine->changes().publish(change_event{change::prompts, {}, 2});
+    w.host.tools_changed();
+    w.host.prompts_changed();
     w.settle();
     EXPECT_TRUE(older.replies().back().events.empty());
     ASSERT_TRUE(s->claim(1));
