@@ -112,8 +112,9 @@ void client_call::take(std::string_view message) noexcept {
 
 namespace {
 
-// A client of 2026-07-28: the answer is here already, or the call ends with the question.
-task<result<json::view>> ask_again(request& r, const asking& what) {
+// A client of 2026-07-28: the answer came with the call; or a task waits for it; or the call ends
+// with the question.
+task<result<json::view>> ask_modern(request& r, const asking& what) {
     if (r.mid != method_id::tools_call && r.mid != method_id::prompts_get &&
         r.mid != method_id::resources_read) {
         co_return error(errc::unsupported, "Only calls, prompts and reads may ask");
@@ -127,6 +128,14 @@ task<result<json::view>> ask_again(request& r, const asking& what) {
     const json::view known = chain.find(key, digest, what.fits);
     if (known.exists() && (!what.single_use || chain.spend(key))) {
         co_return known;
+    }
+    // A call that is to become a task does so now, unless its handler says when.
+    if (!known.exists() && r.as_task == request::task_mode::wanted &&
+        !r.tool->definition->terms.begins_later) {
+        r.engine.become_task(r);
+    }
+    if (r.run != nullptr) {
+        co_return co_await r.run->ask(what);
     }
     const auto added = known.exists() ? ask_chain::need_result::another
                                       : chain.need(key, digest, what.method, what.params);
@@ -151,15 +160,7 @@ task<result<json::view>> ask_client(request& r, const asking& what) {
     }
     engine& e = r.engine;
     if (r.modern()) {
-        // A call that is to become a task does so now, unless its handler says when.
-        if (r.run == nullptr && r.as_task == request::task_mode::wanted &&
-            !r.tool->definition->terms.begins_later) {
-            e.become_task(r);
-        }
-        if (r.run != nullptr) {
-            co_return co_await r.run->ask(what);
-        }
-        co_return co_await ask_again(r, what);
+        co_return co_await ask_modern(r, what);
     }
     if (e.draining()) {
         // Nobody is listened to any more.

@@ -199,6 +199,19 @@ def test_questions_first_then_the_task(modern):
     assert done["result"]["content"][0]["text"] == "Done for Alice"
 
 
+def test_answers_of_rounds_count_in_the_task_that_follows(modern):
+    """It asked again what the retry had answered."""
+    plain = {**CAPABILITIES, "elicitation": {"form": {}}}
+    call = {"name": "confirm_delete", "arguments": {"filename": "a"}}
+    first = modern.request("tools/call", call, capabilities=plain)
+    assert list(first["inputRequests"]) == ["confirm"]
+    again = modern.request("tools/call", {
+        **call, "requestState": first["requestState"],
+        "inputResponses": {"confirm": {"action": "accept", "content": {"confirm": True}}}})
+    result = wait_for(modern, again, "completed")["result"] if "taskId" in again else again
+    assert result["content"][0]["text"] == "Deleted a"
+
+
 def test_listening_to_tasks(modern):
     task = begun(modern, "slow_compute", {"seconds": 0.4})
     stream, identifier, ack = modern.listen(taskIds=[task["taskId"], UNKNOWN])
