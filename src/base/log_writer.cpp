@@ -89,6 +89,9 @@ void log_writer::run() noexcept {
         }
         lock.lock();
     }
+    // What came while the last batch was given up.
+    count_dropped(queue_);
+    queue_.clear();
     has_ended_ = true;
     ended_.notify_all();
 }
