@@ -148,7 +148,7 @@ std::uint16_t http_transport::admit_sse(const http::request_head& head,
 http::admission http_transport::admit(const http::exchange& ex) noexcept {
     const http::request_head& head = ex.head();
     http::admission a;
-    a.body_bytes_max = limits::body_bytes_max;
+    a.body_bytes_max = engine_.options().body_bytes_max;
     const place where = place_of(head.path());
     if (where == place::nowhere) {
         a.refuse_status = 404;
@@ -393,7 +393,7 @@ void http_transport::handle_batch(http::exchange& ex, request& r, json::view roo
         return engine_.discard(r);
     }
     if (!has_batches(s->negotiated()) || root.size() == 0 ||
-        root.size() > limits::batch_messages_max) {
+        root.size() > engine_.options().batch_messages_max) {
         fail(ex, 400, rpc::invalid_request,
              !has_batches(s->negotiated()) ? "Batches are not part of this protocol revision"
              : root.size() == 0            ? "A batch may not be empty"

@@ -1,0 +1,45 @@
+#include "app/config_fault.hpp"
+
+#include <algorithm>
+
+#include "base/utf8.hpp"
+
+namespace pillion::app {
+
+namespace {
+
+constexpr std::size_t shown_bytes_max = 64;
+
+}  // namespace
+
+std::string shown(std::string_view name) {
+    std::string out = "\"";
+    for (const char c : name.substr(0, shown_bytes_max)) {
+        const auto byte = static_cast<unsigned char>(c);
+        out += byte < 0x20 || byte == 0x7F ? '?' : c;
+    }
+    if (name.size() > shown_bytes_max) {
+        // Not in the middle of a character.
+        const std::string_view whole(out);
+        out.resize(base::utf8::valid_prefix(whole));
+        out += "…";
+    }
+    return out + "\"";
+}
+
+void sort_by_place(config_faults& faults) {
+    std::stable_sort(
+        faults.begin(), faults.end(), [](const config_fault& a, const config_fault& b) {
+            return a.at.line != b.at.line ? a.at.line < b.at.line : a.at.column < b.at.column;
+        });
+}
+
+std::string describe(const config_fault& fault, std::string_view file) {
+    if (fault.at.line == 0) {
+        return fault.text;
+    }
+    return std::string(file) + ":" + std::to_string(fault.at.line) + ":" +
+           std::to_string(fault.at.column) + ": " + fault.text;
+}
+
+}  // namespace pillion::app
