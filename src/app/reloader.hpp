@@ -40,7 +40,8 @@ class reloader {
     const settings_ref& running() const noexcept { return now_.made; }
 
     // Reads the file again; when it is good, `apply` runs on `home` with the new settings, else the
-    // log says why and all stays as it is. Asked again meanwhile, it reads once more.
+    // log says why, all stays as it is, and `apply` is given null. Asked again meanwhile, it reads
+    // once more.
     void request(io::offload& helpers, io::reactor& home, std::function<void(settings_ref)> apply);
     // Whether a reading is under way: `home` must not end before.
     bool busy() const noexcept { return busy_; }

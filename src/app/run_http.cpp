@@ -207,7 +207,12 @@ class http_runner {
         }
     }
 
+    // Null: they were refused.
     void change(const reloader::settings_ref& to) {
+        service_.note_configuration(to != nullptr);
+        if (to == nullptr) {
+            return;
+        }
         shards_[0]->change(to);
         const std::lock_guard lock(up_mutex_);
         for (std::size_t i = 1; i < shards_.size(); ++i) {

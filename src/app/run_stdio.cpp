@@ -87,7 +87,12 @@ class stdio_runner {
         begin_drain();
     }
 
+    // Null: they were refused.
     void change(const reloader::settings_ref& to) {
+        service_.note_configuration(to != nullptr);
+        if (to == nullptr) {
+            return;
+        }
         // The settings own the options.
         engine_->change(std::shared_ptr<const mcp::service_options>(to, &to->service));
     }

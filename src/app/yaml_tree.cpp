@@ -99,6 +99,9 @@ class yaml_tree_builder final : public YAML::EventHandler {
         if (tag != "?" && tag != "!" && !tag.empty()) {
             give_up(mark, "tags (!…) are not used here");
         }
+        if (value.find('\0') != value.npos) {
+            give_up(mark, "a zero byte in a text");
+        }
         if (wants_key()) {
             return take_key(mark, value);
         }

@@ -517,7 +517,10 @@ void http_transport::handle_health(http::exchange& ex, place which) {
     } else {
         w.fragment(R"(,"checks":{"accepting":)");
         w.string(ready ? "ok" : "fail");
-        w.fragment("}");
+        // Served is by the last good one, so this alone makes nobody unready.
+        w.key_raw(R"("configuration":)");
+        w.string(engine_.shared().configured() ? "ok" : "fail");
+        w.end_object();
     }
     w.end_object();
     const http::extra_header extra[] = {{"Cache-Control", "no-store"}};

@@ -70,6 +70,11 @@ class service {
     // What the shards begin with; nothing in it is null.
     const std::shared_ptr<const service_options>& options() const noexcept { return options_; }
     task_store& tasks() const noexcept { return *options_->tasks; }
+    // Whether the configuration file was good when it was last read; /ready tells. Any thread.
+    void note_configuration(bool good) noexcept {
+        configured_.store(good, std::memory_order_relaxed);
+    }
+    bool configured() const noexcept { return configured_.load(std::memory_order_relaxed); }
     // Tells everybody who watches this task, on every shard. Any thread.
     void task_changed(const task_ref& now);
     std::size_t shards() const noexcept { return engines_.size(); }
@@ -125,6 +130,7 @@ class service {
     pillion::server& host_;
     io::offload& blocking_;
     std::shared_ptr<const service_options> options_;
+    std::atomic<bool> configured_{true};
     session_table sessions_;
     json::document empty_object_;
     sse_directory sse_streams_;

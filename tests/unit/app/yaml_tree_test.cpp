@@ -83,6 +83,8 @@ TEST(yaml_tree, what_is_not_used_here) {
 }
 
 TEST(yaml_tree, bytes_that_are_no_text) {
+    // Names of files would end there.
+    EXPECT_EQ(fault_of(R"(a: "x\0y")"), "f:1:4: a zero byte in a text\n");
     EXPECT_EQ(fault_of("a: 1\nb: \xFF\n"), "f:2:4: a byte that is no text (UTF-8 is expected)\n");
     // yaml-cpp takes this byte for the end of the file, and the rest would be ignored.
     EXPECT_EQ(fault_of("a: 1\n\x04 b: 2"), "f:2:1: a byte that is no text (UTF-8 is expected)\n");
