@@ -1,10 +1,11 @@
 #include "app/config_reader.hpp"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <cstdio>
-#include <memory>
 #include <utility>
 
 #include "app/yaml_tree.hpp"
@@ -243,16 +244,27 @@ class file_reader {
 }  // namespace
 
 bool read_whole_file(const std::string& path, std::string& out, std::string& fault) {
-    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rbe"),
-                                                               &std::fclose);
     constexpr std::size_t bytes_max = yaml_tree::bytes_max;
-    out.assign(bytes_max + 1, '\0');
-    const std::size_t got = file == nullptr ? 0 : std::fread(out.data(), 1, out.size(), file.get());
-    const bool good = file != nullptr && std::ferror(file.get()) == 0;
-    out.resize(got);
-    out.shrink_to_fit();
-    if (!good || got > bytes_max) {
-        fault = good ? "it is larger than 1 MiB" : "it cannot be read";
+    // Not blocking: to open a pipe that nobody writes to would hold up the reload, and the shutdown
+    // behind it, for ever.
+    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat what{};
+    const bool regular = fd >= 0 && ::fstat(fd, &what) == 0 && S_ISREG(what.st_mode);
+    std::size_t size = 0;
+    ssize_t got = regular ? 1 : -1;
+    out.assign(regular ? bytes_max + 1 : 0, '\0');
+    while (got > 0 && size < out.size()) {
+        got = ::read(fd, out.data() + size, out.size() - size);
+        size += got > 0 ? static_cast<std::size_t>(got) : 0;
+    }
+    if (fd >= 0) {
+        ::close(fd);
+    }
+    out.resize(size);
+    if (got < 0 || size > bytes_max) {
+        fault = fd >= 0 && !regular ? "it is no regular file"
+                : got < 0           ? "it cannot be read"
+                                    : "it is larger than 1 MiB";
         return false;
     }
     return true;

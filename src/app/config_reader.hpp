@@ -13,7 +13,7 @@
 
 namespace pillion::app {
 
-// The text of a file of at most 1 MiB. False with a fault that does not name it.
+// The text of a regular file of at most 1 MiB. False with a fault that does not name it.
 bool read_whole_file(const std::string& path, std::string& out, std::string& fault);
 
 // Reads a configuration. The values are complete, and the faults empty, when all is well; otherwise

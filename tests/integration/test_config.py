@@ -97,6 +97,18 @@ def test_no_such_file(command, tmp_path):
     assert done.stderr.startswith("pillion: --config: ") and "none" in done.stderr
 
 
+def test_what_is_no_regular_file(tmp_path, config):
+    """To open a pipe without a writer blocks; a reload would have kept the server from ending."""
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", tmp_path, "/dev/null"):
+        done = check("--config", path)
+        assert done.returncode == 2 and "no regular file" in done.stderr
+    done = check(config("server: {state_keys: file:pipe}\n"))
+    assert done.returncode == 2 and "no regular file" in done.stderr
+    done = check(config(" " * (1 << 20) + "\n"))
+    assert done.returncode == 2 and "larger than 1 MiB" in done.stderr
+
+
 def test_serve_and_stdio_refuse_what_check_refuses(config):
     path = config("limits: {body: 1}\n")
     said = check(path).stderr
