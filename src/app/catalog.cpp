@@ -97,8 +97,7 @@ bool server::update(const std::function<void(catalog&)>& edit, std::string* faul
     edit(open);
     std::string why;
     std::vector<std::string> warnings;
-    std::shared_ptr<const mcp::registry> frozen =
-        mcp::registry::freeze(next, state_->request_timeout_ms, why, warnings);
+    std::shared_ptr<const mcp::registry> frozen = mcp::registry::freeze(next, why, warnings);
     if (frozen == nullptr) {
         log::warn("registry.update_refused", {log::kv("reason", why)});
         if (fault != nullptr) {

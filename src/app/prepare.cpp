@@ -8,9 +8,7 @@
 
 namespace pillion::app {
 
-std::unique_ptr<const mcp::registry> prepare(server& s, std::int64_t request_timeout_ms,
-                                             std::string& fault) {
-    s.state().request_timeout_ms = request_timeout_ms;
+std::unique_ptr<const mcp::registry> prepare(server& s, std::string& fault) {
     const auto hooks = std::exchange(s.state().hooks, {});
     for (const auto& hook : hooks) {
         const result<void> started = hook(s);
@@ -20,7 +18,7 @@ std::unique_ptr<const mcp::registry> prepare(server& s, std::int64_t request_tim
         }
     }
     std::vector<std::string> warnings;
-    auto frozen = mcp::registry::freeze(s.state().defs, request_timeout_ms, fault, warnings);
+    auto frozen = mcp::registry::freeze(s.state().defs, fault, warnings);
     for (const std::string& warning : warnings) {
         log::warn("registry.warning", {log::kv("text", warning)});
     }

@@ -1,7 +1,6 @@
 // prepare: from what the user registered to a registry that can be served.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -13,7 +12,6 @@ namespace pillion::app {
 
 // Runs the start hooks (once in a server's life) and checks everything registered. Null with a
 // one-line fault. Thread: the registering one.
-std::unique_ptr<const mcp::registry> prepare(server& s, std::int64_t request_timeout_ms,
-                                             std::string& fault);
+std::unique_ptr<const mcp::registry> prepare(server& s, std::string& fault);
 
 }  // namespace pillion::app

@@ -73,24 +73,25 @@ bool open_sockets(const settings& set, std::vector<std::vector<io::listen_socket
 
 class http_runner {
  public:
-    http_runner(server& s, std::unique_ptr<const mcp::registry> registered, const settings& set)
+    http_runner(server& s, std::unique_ptr<const mcp::registry> registered, configuration start)
         : state_(s.state()),
-          set_(set),
-          service_(std::move(registered), s, pool_, set.threads, options_of(set)) {}
+          config_(std::move(start)),
+          service_(std::move(registered), s, pool_, set().threads, set().service) {}
 
     int run() {
         std::vector<std::vector<io::listen_socket>> sockets;
         std::string fault;
-        if (!open_sockets(set_, sockets, fault)) {
+        if (!open_sockets(set(), sockets, fault)) {
             return startup_fault(fault);
         }
         std::vector<std::string> urls;
-        for (std::size_t i = 0; i < set_.listen.size(); ++i) {
-            urls.push_back(url_of(sockets[0][i].fd(), set_.listen[i], set_));
+        for (std::size_t i = 0; i < set().listen.size(); ++i) {
+            urls.push_back(url_of(sockets[0][i].fd(), set().listen[i], set()));
         }
         io::signal_watch::block();
-        for (std::size_t i = 0; i < set_.threads; ++i) {
-            shards_.push_back(std::make_unique<shard>(service_, set_, i, std::move(sockets[i])));
+        for (std::size_t i = 0; i < set().threads; ++i) {
+            shards_.push_back(
+                std::make_unique<shard>(service_, config_.running(), i, std::move(sockets[i])));
         }
         std::string note;
         if (!shards_[0]->open(note, fault)) {
@@ -105,16 +106,10 @@ class http_runner {
     }
 
  private:
-    static mcp::service_options options_of(const settings& set) {
-        mcp::service_options o;
-        o.session_idle_ms = set.session_ttl_ms;
-        o.request_timeout_ms = set.request_timeout_ms;
-        o.state_keys = set.state_keys;
-        return o;
-    }
+    const settings& set() const noexcept { return *config_.running(); }
 
     void start_threads() {
-        for (std::size_t i = 1; i < set_.threads; ++i) {
+        for (std::size_t i = 1; i < set().threads; ++i) {
             threads_.emplace_back([this, i] {
                 base::pin_thread(i);
                 std::string note;
@@ -141,25 +136,25 @@ class http_runner {
             });
         }
         // All loops exist before anybody may be told to stop them.
-        for (std::size_t seen = ready_.load(); seen + 1 < set_.threads; seen = ready_.load()) {
+        for (std::size_t seen = ready_.load(); seen + 1 < set().threads; seen = ready_.load()) {
             ready_.wait(seen);
         }
-        if (set_.threads > 1) {
+        if (set().threads > 1) {
             base::pin_thread(0);
         }
     }
 
     void announce(const std::vector<std::string>& urls) {
         for (const std::string& url : urls) {
-            if (set_.json_log) {
+            if (set().json_log) {
                 log::info("listening", {log::kv("url", url)});
             } else {
                 std::fprintf(stderr, "pillion: listening on %s\n", url.c_str());
             }
         }
         log::info("serve.start", {log::kv("io", shards_[0]->loop().ops().name()),
-                                  log::kv("threads", set_.threads)});
-        if (!set_.json_log && urls[0].starts_with("http")) {
+                                  log::kv("threads", set().threads)});
+        if (!set().json_log && urls[0].starts_with("http")) {
             print_recipes(state_.defs.info.name, urls[0]);
         }
     }
@@ -188,7 +183,7 @@ class http_runner {
             state_.stop = nullptr;
         }
         signals.close();
-        while (!signals.closed()) {
+        while (!signals.closed() || config_.busy()) {
             loop.run_one(10'000'000);
         }
         shards_[0]->close();
@@ -196,7 +191,8 @@ class http_runner {
 
     void on_signal(int number) {
         if (number == SIGHUP) {
-            return;
+            return config_.request(pool_, shards_[0]->loop(),
+                                   [this](const reloader::settings_ref& to) { change(to); });
         }
         log::info("shutdown.begin", {log::kv("signal", number), log::kv("again", draining_)});
         if (!draining_) {
@@ -207,6 +203,21 @@ class http_runner {
         for (std::size_t i = 1; i < shards_.size(); ++i) {
             if (up_[i]) {
                 shards_[i]->loop().post([s = shards_[i].get()] { s->hurry(); });
+            }
+        }
+    }
+
+    // Null: they were refused.
+    void change(const reloader::settings_ref& to) {
+        service_.note_configuration(to != nullptr);
+        if (to == nullptr) {
+            return;
+        }
+        shards_[0]->change(to);
+        const std::lock_guard lock(up_mutex_);
+        for (std::size_t i = 1; i < shards_.size(); ++i) {
+            if (up_[i]) {
+                shards_[i]->loop().post([s = shards_[i].get(), to] { s->change(to); });
             }
         }
     }
@@ -232,7 +243,7 @@ class http_runner {
             left.add(s->left());
             in_time = in_time && s->ended_in_time();
         }
-        left.print(set_.json_log);
+        left.print(set().json_log);
         if (!in_time) {
             // Some handler ignores every request to stop. Destroying what it uses would be worse
             // than leaving it to the system.
@@ -244,7 +255,7 @@ class http_runner {
     }
 
     detail::server_state& state_;
-    const settings& set_;
+    reloader config_;
     io::blocking_pool pool_;
     mcp::service service_;
     std::vector<std::unique_ptr<shard>> shards_;
@@ -258,11 +269,11 @@ class http_runner {
 
 }  // namespace
 
-int run_http(server& s, std::unique_ptr<const mcp::registry> registered, const settings& set) {
+int run_http(server& s, std::unique_ptr<const mcp::registry> registered, configuration start) {
     io::raise_descriptor_limit();
     int code = exit_failure;
     {
-        http_runner runner(s, std::move(registered), set);
+        http_runner runner(s, std::move(registered), std::move(start));
         code = runner.run();
     }
     log::stop_writer(log_patience_ms);

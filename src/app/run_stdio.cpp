@@ -23,11 +23,11 @@ constexpr std::int64_t log_patience_ms = 1000;
 
 class stdio_runner {
  public:
-    stdio_runner(server& s, std::unique_ptr<const mcp::registry> registered, const settings& set,
+    stdio_runner(server& s, std::unique_ptr<const mcp::registry> registered, configuration start,
                  std::unique_ptr<io::backend> with)
         : state_(s.state()),
-          set_(set),
-          service_(std::move(registered), s, pool_, 1, options_of(set)),
+          config_(std::move(start)),
+          service_(std::move(registered), s, pool_, 1, set().service),
           loop_(std::move(with)),
           engine_(std::make_unique<mcp::engine>(service_, loop_, 0)),
           limit_(&stdio_runner::on_limit, this) {
@@ -60,7 +60,7 @@ class stdio_runner {
             std::_Exit(exit_failure);
         }
         signals.close();
-        while (!signals.closed()) {
+        while (!signals.closed() || config_.busy()) {
             loop_.run_one(10'000'000);
         }
         engine_->stop_all();
@@ -69,21 +69,17 @@ class stdio_runner {
         loop_.drain(1000);
         leak_report left;
         left.add(loop_);
-        left.print(set_.json_log);
+        left.print(set().json_log);
         return left.clean() ? 0 : exit_failure;
     }
 
  private:
-    static mcp::service_options options_of(const settings& set) {
-        mcp::service_options o;
-        o.request_timeout_ms = set.request_timeout_ms;
-        o.state_keys = set.state_keys;
-        return o;
-    }
+    const settings& set() const noexcept { return *config_.running(); }
 
     void on_signal(int number) {
         if (number == SIGHUP) {
-            return;
+            return config_.request(pool_, loop_,
+                                   [this](const reloader::settings_ref& to) { change(to); });
         }
         if (draining_) {
             return hurry();
@@ -91,10 +87,20 @@ class stdio_runner {
         begin_drain();
     }
 
+    // Null: they were refused.
+    void change(const reloader::settings_ref& to) {
+        service_.note_configuration(to != nullptr);
+        if (to == nullptr) {
+            return;
+        }
+        // The settings own the options.
+        engine_->change(std::shared_ptr<const mcp::service_options>(to, &to->service));
+    }
+
     void begin_drain() {
         draining_ = true;
         engine_->drain();
-        loop_.arm_in_ms(limit_, set_.drain_timeout_ms);
+        loop_.arm_in_ms(limit_, set().drain_timeout_ms);
         transport_->drain();
     }
 
@@ -137,7 +143,7 @@ class stdio_runner {
     static constexpr std::int64_t poll_ms = 2;
 
     detail::server_state& state_;
-    const settings& set_;
+    reloader config_;
     io::blocking_pool pool_;
     mcp::service service_;
     io::reactor loop_;
@@ -153,10 +159,10 @@ class stdio_runner {
 
 }  // namespace
 
-int run_stdio(server& s, std::unique_ptr<const mcp::registry> registered, const settings& set) {
+int run_stdio(server& s, std::unique_ptr<const mcp::registry> registered, configuration start) {
     io::signal_watch::block();
     std::string note;
-    auto made = io::make_backend(set.io, note);
+    auto made = io::make_backend(start.made->io, note);
     if (!made) {
         std::fprintf(stderr, "pillion: %s\n", made.error().detail);
         return exit_failure;
@@ -166,7 +172,7 @@ int run_stdio(server& s, std::unique_ptr<const mcp::registry> registered, const 
     }
     int code = exit_failure;
     {
-        stdio_runner runner(s, std::move(registered), set, std::move(*made));
+        stdio_runner runner(s, std::move(registered), std::move(start), std::move(*made));
         code = runner.run();
     }
     log::stop_writer(log_patience_ms);

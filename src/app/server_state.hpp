@@ -35,8 +35,6 @@ struct server_state {
     std::vector<std::function<result<void>(server&)>> hooks;  // emptied when they have run
     std::weak_ptr<app::test_host> tested;                     // while test clients are connected
 
-    std::int64_t request_timeout_ms = limits::request_timeout_ms;
-
     std::mutex update_mutex;          // one update at a time
     std::mutex mutex;                 // guards the two below
     mcp::service* running = nullptr;  // while shards are up

@@ -1,4 +1,5 @@
-// settings: what the command line asks for, checked and in plain units.
+// settings: what the command line and the configuration file ask for, checked and in plain units.
+// Immutable once made: a reload makes new ones, and every shard takes them whole.
 #pragma once
 
 #include <cstdint>
@@ -6,11 +7,16 @@
 #include <string>
 #include <vector>
 
+#include "app/config_fault.hpp"
+#include "app/config_keys.hpp"
+#include "app/config_value.hpp"
 #include "base/limits.hpp"
 #include "base/log.hpp"
 #include "crypto/key_ring.hpp"
+#include "http/server.hpp"
 #include "io/backend_factory.hpp"
 #include "io/socket.hpp"
+#include "mcp/service.hpp"
 
 namespace pillion::app {
 
@@ -22,15 +28,30 @@ struct settings {
     std::vector<std::string> allowed_origins;
     std::vector<std::string> allowed_hosts;
     bool insecure_no_auth = false;
-    std::int64_t session_ttl_ms = limits::session_idle_ms;
-    std::int64_t drain_timeout_ms = limits::drain_timeout_ms;
-    std::int64_t request_timeout_ms = limits::request_timeout_ms;
-    std::shared_ptr<const crypto::key_ring> state_keys;  // null: random ones
-    std::size_t connections_max = limits::connections_max;
-    bool json_log = false;
     bool legacy_sse = true;
+    std::int64_t drain_timeout_ms = limits::drain_timeout_ms;
+    log::level log_level = log::level::info;
+    bool json_log = false;
+    bool random_state_keys = true;  // none were given
+    http::server_limits http;
+    mcp::service_options service;
 
     settings() {}  // NOLINT(modernize-use-equals-default): no aggregate
 };
+
+// Flags win over the file. A --host or --port also wins over a list of addresses in the file.
+config_values merged(const config_table& keys, config_values file, const config_values& flags);
+
+// Settings from merged values. What only makes sense together is checked here, and secrets are
+// read; `folder` is where relative names of secret files of the configuration begin. `serving`:
+// the keys of http count. Settings are good when no fault was added. Thread-safety: any thread.
+settings make_settings(const config_table& keys, const config_values& values,
+                       const std::string& folder, bool serving, config_faults& faults);
+
+// Takes over from `running` what cannot change while a server runs.
+void keep_fixed(settings& next, const settings& running);
+
+// Sets level and form of the log.
+void apply_log(const settings& set) noexcept;
 
 }  // namespace pillion::app

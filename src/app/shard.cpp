@@ -13,31 +13,34 @@ constexpr std::int64_t grace_ns = 2'000'000'000;
 // What stopped handlers get to say their last word before the connections are cut.
 constexpr std::int64_t last_word_ns = 250'000'000;
 
-mcp::http_options options_of(int fd, const io::listen_spec& spec, const settings& set) {
-    const bool tcp = spec.kind != io::listen_kind::unix_path && io::local_port(fd) != 0;
+mcp::http_options options_of(std::uint16_t bound_port, const io::listen_spec& spec,
+                             const settings& set) {
+    const bool tcp = spec.kind != io::listen_kind::unix_path && bound_port != 0;
     const std::string host = spec.kind == io::listen_kind::tcp ? spec.host
                              : io::is_loopback(spec)           ? std::string("127.0.0.1")
                                                                : std::string("0.0.0.0");
     return mcp::http_options(set.path,
-                             http::origin_policy(tcp ? host : "localhost", io::local_port(fd),
+                             http::origin_policy(tcp ? host : "localhost", bound_port,
                                                  set.allowed_origins, set.allowed_hosts),
                              tcp, set.legacy_sse);
-}
-
-http::server_limits limits_of(const settings& set) {
-    http::server_limits l;
-    l.connections_max = set.connections_max;
-    return l;
 }
 
 }  // namespace
 
 port::port(mcp::engine& e, int fd, const io::listen_spec& spec, const settings& set)
     : loop_(e.loop()),
-      connections_max_(set.connections_max),
-      transport_(e, options_of(fd, spec, set)),
-      server_(loop_, transport_, limits_of(set)),
+      spec_(spec),
+      bound_port_(io::local_port(fd)),
+      connections_max_(set.http.connections_max),
+      transport_(e, options_of(bound_port_, spec, set)),
+      server_(loop_, transport_, set.http),
       listener_(loop_, fd, *this) {}
+
+void port::change(const settings& to) noexcept {
+    connections_max_ = to.http.connections_max;
+    transport_.change(options_of(bound_port_, spec_, to));
+    server_.change(to.http);
+}
 
 bool port::wants_connection() noexcept {
     // Far beyond the cap even a refusal costs too much; up to there it is a proper 503.
@@ -56,10 +59,10 @@ void port::drain() noexcept {
     }
 }
 
-shard::shard(mcp::service& shared, const settings& set, std::size_t index,
+shard::shard(mcp::service& shared, std::shared_ptr<const settings> set, std::size_t index,
              std::vector<io::listen_socket> sockets)
     : shared_(shared),
-      set_(set),
+      set_(std::move(set)),
       index_(index),
       sockets_(std::move(sockets)),
       poll_(&shard::on_poll, this) {}
@@ -67,7 +70,7 @@ shard::shard(mcp::service& shared, const settings& set, std::size_t index,
 shard::~shard() = default;
 
 bool shard::open(std::string& note, std::string& fault) {
-    auto made = io::make_backend(set_.io, note);
+    auto made = io::make_backend(set_->io, note);
     if (!made) {
         fault = made.error().detail;
         return false;
@@ -75,13 +78,23 @@ bool shard::open(std::string& note, std::string& fault) {
     loop_ = std::make_unique<io::reactor>(std::move(*made));
     engine_ = std::make_unique<mcp::engine>(shared_, *loop_, index_);
     for (std::size_t i = 0; i < sockets_.size(); ++i) {
-        ports_.push_back(std::make_unique<port>(*engine_, sockets_[i].fd(), set_.listen[i], set_));
+        ports_.push_back(
+            std::make_unique<port>(*engine_, sockets_[i].fd(), set_->listen[i], *set_));
         ports_.back()->start();
     }
     return true;
 }
 
 void shard::run() noexcept { loop_->run(); }
+
+void shard::change(std::shared_ptr<const settings> to) noexcept {
+    set_ = std::move(to);
+    // The settings own the options.
+    engine_->change(std::shared_ptr<const mcp::service_options>(set_, &set_->service));
+    for (const auto& p : ports_) {
+        p->change(*set_);
+    }
+}
 
 bool shard::idle() const noexcept {
     for (const auto& p : ports_) {
@@ -97,7 +110,7 @@ void shard::drain() noexcept {
         return;
     }
     draining_ = true;
-    stop_at_ns_ = loop_->now_ns() + set_.drain_timeout_ms * 1'000'000;
+    stop_at_ns_ = loop_->now_ns() + set_->drain_timeout_ms * 1'000'000;
     leave_at_ns_ = stop_at_ns_ + grace_ns;
     for (const auto& p : ports_) {
         p->drain();

@@ -27,6 +27,8 @@ class port final : public io::connection_sink {
     // `fd` stays the caller's.
     port(mcp::engine& e, int fd, const io::listen_spec& spec, const settings& set);
 
+    void change(const settings& to) noexcept;
+
     void start() noexcept { listener_.start(); }
     // Stops accepting and ends keep-alive.
     void drain() noexcept;
@@ -39,6 +41,8 @@ class port final : public io::connection_sink {
     void on_listener_closed() noexcept override { closed_ = true; }
 
     io::reactor& loop_;
+    io::listen_spec spec_;
+    std::uint16_t bound_port_;  // 0 for a unix socket
     std::size_t connections_max_;
     mcp::http_transport transport_;
     http::server server_;
@@ -49,8 +53,8 @@ class port final : public io::connection_sink {
 
 class shard {
  public:
-    // `sockets[i]` listens on `set.listen[i]`.
-    shard(mcp::service& shared, const settings& set, std::size_t index,
+    // `sockets[i]` listens on `set->listen[i]`.
+    shard(mcp::service& shared, std::shared_ptr<const settings> set, std::size_t index,
           std::vector<io::listen_socket> sockets);
     ~shard();
 
@@ -66,6 +70,9 @@ class shard {
     // False when work that ignored every request to stop had to be left behind.
     bool ended_in_time() const noexcept { return in_time_; }
 
+    // Serves by other settings from the next request on. The loop's thread.
+    void change(std::shared_ptr<const settings> to) noexcept;
+
     // Finishes what is in flight, at most for the drain timeout. The loop's thread.
     void drain() noexcept;
     // The second signal: drops what is in flight. The loop's thread.
@@ -76,7 +83,7 @@ class shard {
     bool idle() const noexcept;
 
     mcp::service& shared_;
-    const settings& set_;
+    std::shared_ptr<const settings> set_;
     std::size_t index_;
     std::vector<io::listen_socket> sockets_;
     std::unique_ptr<io::reactor> loop_;

@@ -28,7 +28,7 @@ std::shared_ptr<test_host> test_host::of(server& s, std::string& fault) {
         return there;
     }
     log::set_level(log::level::error);
-    auto registered = prepare(s, limits::request_timeout_ms, fault);
+    auto registered = prepare(s, fault);
     if (registered == nullptr) {
         return nullptr;
     }

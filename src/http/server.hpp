@@ -52,6 +52,8 @@ class server {
     io::reactor& loop() noexcept { return loop_; }
     request_handler& handler() noexcept { return handler_; }
     const server_limits& limits() const noexcept { return limits_; }
+    // From now on; times that run already end as they were set.
+    void change(const server_limits& to) noexcept { limits_ = to; }
     bool draining() const noexcept { return draining_; }
 
  private:

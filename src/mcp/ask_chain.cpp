@@ -94,7 +94,7 @@ bool ask_chain::read(request& r, fault& why) {
 
 bool ask_chain::read_state(std::string_view text, fault& why) {
     request& r = *request_;
-    const auto opened = r.engine.shared().state_keys().open(text, context(), r.memory);
+    const auto opened = r.engine.options().state_keys->open(text, context(), r.memory);
     if (!opened) {
         return bad_state(why);
     }
@@ -356,7 +356,7 @@ void ask_chain::conclude() noexcept {
         return end_with(why, "state_too_large");
     }
     const std::string_view sealed =
-        r.engine.shared().state_keys().seal(state.view(), context(), r.memory);
+        r.engine.options().state_keys->seal(state.view(), context(), r.memory);
     r.outcome = "input_required";
     r.engine.reply(r, message(sealed));
     r.stop.request(coro::stop_reason::input_required);

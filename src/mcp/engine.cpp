@@ -70,7 +70,12 @@ bool runs_handler(method_id m) noexcept {
 }  // namespace
 
 engine::engine(service& shared, io::reactor& loop, std::size_t shard)
-    : shared_(shared), loop_(loop), shard_(shard), tasks_(*this), sweep_(&engine::on_sweep, this) {
+    : shared_(shared),
+      loop_(loop),
+      shard_(shard),
+      options_(shared.options()),
+      tasks_(*this),
+      sweep_(&engine::on_sweep, this) {
     shared_.join(shard_, *this);
     on_sweep(sweep_, this);
 }
@@ -563,7 +568,7 @@ void engine::session_ended(session* which) noexcept {
 void engine::expire_sessions() noexcept {
     shared_.tasks().expire(loop_.unix_ms());
     tasks_.sweep();
-    const std::int64_t before = now_ms() - shared_.options().session_idle_ms;
+    const std::int64_t before = now_ms() - options_->session_idle_ms;
     shared_.sessions().trim_events(shard_, now_ms());
     for (const session_ref& s : shared_.sessions().expire(shard_, before)) {
         log::info("mcp.session_expired", {log::kv("revision", name_of(s->negotiated()))});
@@ -574,7 +579,7 @@ void engine::expire_sessions() noexcept {
 void engine::on_sweep(io::timer& self, void* owner) noexcept {
     engine& e = *static_cast<engine*>(owner);
     e.expire_sessions();
-    const std::int64_t quarter = e.shared_.options().session_idle_ms / 4;
+    const std::int64_t quarter = e.options_->session_idle_ms / 4;
     const std::int64_t pause = quarter < sweep_ms_min   ? sweep_ms_min
                                : quarter > sweep_ms_max ? sweep_ms_max
                                                         : quarter;

@@ -47,6 +47,10 @@ class engine {
     // What a request that begins now is served from; valid until the next one begins.
     const registry& registered() noexcept { return *current_edition().offers; }
     std::size_t shard() const noexcept { return shard_; }
+    // What this shard serves by at present; valid until it returns to its loop.
+    const service_options& options() const noexcept { return *options_; }
+    // From the next request on. REQUIRES: nothing in it is null.
+    void change(std::shared_ptr<const service_options> to) noexcept { options_ = std::move(to); }
     hub& changes() noexcept { return hub_; }
     task_desk& tasks() noexcept { return tasks_; }
     std::int64_t now_ms() const noexcept { return loop_.now_ns() / 1'000'000; }
@@ -187,6 +191,7 @@ class engine {
     service& shared_;
     io::reactor& loop_;
     std::size_t shard_;
+    std::shared_ptr<const service_options> options_;
     hub hub_;
     coro::stop_node root_;      // everything this shard runs
     coro::stop_node draining_;  // drain() requests it

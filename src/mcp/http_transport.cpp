@@ -148,7 +148,7 @@ std::uint16_t http_transport::admit_sse(const http::request_head& head,
 http::admission http_transport::admit(const http::exchange& ex) noexcept {
     const http::request_head& head = ex.head();
     http::admission a;
-    a.body_bytes_max = limits::body_bytes_max;
+    a.body_bytes_max = engine_.options().body_bytes_max;
     const place where = place_of(head.path());
     if (where == place::nowhere) {
         a.refuse_status = 404;
@@ -393,7 +393,7 @@ void http_transport::handle_batch(http::exchange& ex, request& r, json::view roo
         return engine_.discard(r);
     }
     if (!has_batches(s->negotiated()) || root.size() == 0 ||
-        root.size() > limits::batch_messages_max) {
+        root.size() > engine_.options().batch_messages_max) {
         fail(ex, 400, rpc::invalid_request,
              !has_batches(s->negotiated()) ? "Batches are not part of this protocol revision"
              : root.size() == 0            ? "A batch may not be empty"
@@ -517,7 +517,10 @@ void http_transport::handle_health(http::exchange& ex, place which) {
     } else {
         w.fragment(R"(,"checks":{"accepting":)");
         w.string(ready ? "ok" : "fail");
-        w.fragment("}");
+        // Served is by the last good one, so this alone makes nobody unready.
+        w.key_raw(R"("configuration":)");
+        w.string(engine_.shared().configured() ? "ok" : "fail");
+        w.end_object();
     }
     w.end_object();
     const http::extra_header extra[] = {{"Cache-Control", "no-store"}};

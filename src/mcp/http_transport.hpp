@@ -37,6 +37,8 @@ struct http_options {
 class http_transport final : public http::request_handler {
  public:
     http_transport(engine& e, http_options options);
+    // From the next request on.
+    void change(http_options to) noexcept { options_ = std::move(to); }
 
     http::admission admit(const http::exchange& ex) noexcept override;
     void handle(http::exchange& ex) noexcept override;

@@ -118,7 +118,7 @@ void message_pipe::take_message(std::string_view text) {
 
 void message_pipe::take_batch(request& r, json::view root) {
     if (session_ == nullptr || !has_batches(session_->negotiated()) || root.size() == 0 ||
-        root.size() > limits::batch_messages_max) {
+        root.size() > engine_.options().batch_messages_max) {
         engine_.discard(r);
         return send_error(rpc::invalid_request, "Batches are not part of this protocol revision");
     }

@@ -248,7 +248,9 @@ void engine::method_tools_call(request& r) {
     if (r.modern() && !ask_chain::read(r, why)) {
         return refuse(r, why);
     }
-    set_deadline(*this, r, r.tool->timeout_ms);
+    // The tool's own, or the server's.
+    set_deadline(*this, r,
+                 r.tool->timeout_ms > 0 ? r.tool->timeout_ms : options_->request_timeout_ms);
     if (r.registered().has_tasks() && !choose_task(r, why)) {
         if (why.code != 0) {
             return refuse(r, why);
@@ -298,7 +300,7 @@ void engine::method_prompts_get(request& r) {
     if (r.modern() && !ask_chain::read(r, why)) {
         return refuse(r, why);
     }
-    set_deadline(*this, r, shared_.options().request_timeout_ms);
+    set_deadline(*this, r, options_->request_timeout_ms);
     run(r, get_prompt(*this, r));
 }
 
@@ -341,7 +343,7 @@ void engine::method_resources_read(request& r) {
     if (r.modern() && !ask_chain::read(r, why)) {
         return refuse(r, why);
     }
-    set_deadline(*this, r, shared_.options().request_timeout_ms);
+    set_deadline(*this, r, options_->request_timeout_ms);
     run(r, read_resource(*this, r));
 }
 
@@ -362,7 +364,7 @@ void engine::method_complete(request& r) {
         reply(r, completion_reply(r, *request::state_of(nothing)));
         return finish(r);
     }
-    set_deadline(*this, r, shared_.options().request_timeout_ms);
+    set_deadline(*this, r, options_->request_timeout_ms);
     run(r, complete(*this, r, handler, argument["value"].str(), r.params["context"]["arguments"]));
 }
 

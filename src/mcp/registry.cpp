@@ -131,8 +131,7 @@ constexpr std::string_view no_arguments = R"({"type":"object","additionalPropert
 
 }  // namespace
 
-bool registry::add_tools(std::int64_t default_timeout_ms, std::string& fault,
-                         std::vector<std::string>& warnings) {
+bool registry::add_tools(std::string& fault, std::vector<std::string>& warnings) {
     schema_library library;
     if (!library.read(from_, fault)) {
         return false;
@@ -164,7 +163,7 @@ bool registry::add_tools(std::int64_t default_timeout_ms, std::string& fault,
         }
         tool t;
         t.definition = &d;
-        t.timeout_ms = d.timeout.count() > 0 ? d.timeout.count() : default_timeout_ms;
+        t.timeout_ms = d.timeout.count();
         bool object_input = false;
         const std::string input = d.input_json.empty() ? std::string(no_arguments) : d.input_json;
         if (!compile(input, library, where + ": input schema", t.input, object_input,
@@ -277,7 +276,6 @@ void registry::render_server() {
 }
 
 std::unique_ptr<const registry> registry::freeze(const detail::definitions& from,
-                                                 std::int64_t default_timeout_ms,
                                                  std::string& fault,
                                                  std::vector<std::string>& warnings) {
     auto r = std::make_unique<registry>();
@@ -287,8 +285,7 @@ std::unique_ptr<const registry> registry::freeze(const detail::definitions& from
         fault = "a server needs a name and a version";
         return nullptr;
     }
-    if (!r->add_tools(default_timeout_ms, fault, warnings) || !r->add_prompts(fault) ||
-        !r->add_resources(fault)) {
+    if (!r->add_tools(fault, warnings) || !r->add_prompts(fault) || !r->add_resources(fault)) {
         return nullptr;
     }
     r->render_server();

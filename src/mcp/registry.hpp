@@ -31,7 +31,7 @@ struct tool {
     std::unique_ptr<schema_check::validator> output;  // null: none
     bool output_is_object = false;
     std::vector<schema_check::header_param> header_params;
-    std::int64_t timeout_ms = 0;
+    std::int64_t timeout_ms = 0;  // 0: the server's
     rendered entry;
 };
 
@@ -52,7 +52,6 @@ class registry {
     // (duplicate name, malformed schema, resource without handler); `warnings` collects what is
     // legal but unwise (names some clients refuse).
     static std::unique_ptr<const registry> freeze(const detail::definitions& from,
-                                                  std::int64_t default_timeout_ms,
                                                   std::string& fault,
                                                   std::vector<std::string>& warnings);
 
@@ -99,8 +98,7 @@ class registry {
     template <class T>
     using index = std::unordered_map<std::string_view, T, base::bytes_hash, std::equal_to<>>;
 
-    bool add_tools(std::int64_t default_timeout_ms, std::string& fault,
-                   std::vector<std::string>& warnings);
+    bool add_tools(std::string& fault, std::vector<std::string>& warnings);
     bool add_prompts(std::string& fault);
     bool add_resources(std::string& fault);
     void render_server();

@@ -8,21 +8,29 @@
 
 namespace pillion::mcp {
 
+namespace {
+
+std::shared_ptr<const service_options> completed(service_options options) {
+    if (options.state_keys == nullptr) {
+        options.state_keys = crypto::key_ring::random();
+    }
+    if (options.tasks == nullptr) {
+        options.tasks = std::make_shared<memory_task_store>();
+    }
+    return std::make_shared<const service_options>(std::move(options));
+}
+
+}  // namespace
+
 service::service(std::shared_ptr<const registry> registered, pillion::server& host,
                  io::offload& blocking, std::size_t shards, const service_options& options)
     : registry_(std::move(registered)),
       host_(host),
       blocking_(blocking),
-      options_(options),
+      options_(completed(options)),
       sessions_(shards, options.sessions_max),
       empty_object_(*json::document::parse("{}")),
       subscribers_(registry_->providers(), board_) {
-    if (options_.state_keys == nullptr) {
-        options_.state_keys = crypto::key_ring::random();
-    }
-    if (options_.tasks == nullptr) {
-        options_.tasks = std::make_shared<memory_task_store>();
-    }
     for (std::size_t i = 0; i < shards; ++i) {
         engines_.push_back(std::make_unique<slot>());
     }

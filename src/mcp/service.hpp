@@ -35,13 +35,18 @@ namespace pillion::mcp {
 
 class engine;
 
+// What can be configured. A shard may be given others while it runs (engine::change); those marked
+// "start" count once.
 struct service_options {
     std::int64_t session_idle_ms = limits::session_idle_ms;
-    std::size_t sessions_max = limits::sessions_max;
+    std::size_t sessions_max = limits::sessions_max;  // start
     std::int64_t request_timeout_ms = limits::request_timeout_ms;
+    std::size_t body_bytes_max = limits::body_bytes_max;  // also a line of stdio
+    std::size_t batch_messages_max = limits::batch_messages_max;
+    std::size_t in_flight_per_pipe_max = limits::in_flight_per_connection_max;
     // What seals the state of calls that ask; null: a random key.
     std::shared_ptr<const crypto::key_ring> state_keys;
-    // Where tasks are kept; null: in memory.
+    // Where tasks are kept; null: in memory. start
     std::shared_ptr<task_store> tasks;
 
     service_options() noexcept {}  // NOLINT(modernize-use-equals-default): no aggregate
@@ -62,9 +67,14 @@ class service {
     pillion::server& host() noexcept { return host_; }
     io::offload& blocking() noexcept { return blocking_; }
     session_table& sessions() noexcept { return sessions_; }
-    const service_options& options() const noexcept { return options_; }
-    const crypto::key_ring& state_keys() const noexcept { return *options_.state_keys; }
-    task_store& tasks() const noexcept { return *options_.tasks; }
+    // What the shards begin with; nothing in it is null.
+    const std::shared_ptr<const service_options>& options() const noexcept { return options_; }
+    task_store& tasks() const noexcept { return *options_->tasks; }
+    // Whether the configuration file was good when it was last read; /ready tells. Any thread.
+    void note_configuration(bool good) noexcept {
+        configured_.store(good, std::memory_order_relaxed);
+    }
+    bool configured() const noexcept { return configured_.load(std::memory_order_relaxed); }
     // Tells everybody who watches this task, on every shard. Any thread.
     void task_changed(const task_ref& now);
     std::size_t shards() const noexcept { return engines_.size(); }
@@ -119,7 +129,8 @@ class service {
     std::atomic<std::uint64_t> edition_{1};
     pillion::server& host_;
     io::offload& blocking_;
-    service_options options_;
+    std::shared_ptr<const service_options> options_;
+    std::atomic<bool> configured_{true};
     session_table sessions_;
     json::document empty_object_;
     sse_directory sse_streams_;

@@ -61,7 +61,7 @@ bool stdio_transport::send(base::byte_buffer message) noexcept {
 
 // Input is taken while there is room for what it causes.
 void stdio_transport::pace() noexcept {
-    const std::size_t cap = limits::in_flight_per_connection_max;
+    const std::size_t cap = engine_.options().in_flight_per_pipe_max;
     // Calls that wait for the client's answer must not keep that answer from being read.
     const std::size_t asking = under_way() < cap / 2 ? 0 : engine_.questions();
     const std::size_t busy = under_way() > asking ? under_way() - asking : 0;
@@ -102,7 +102,7 @@ void stdio_transport::on_data(char* data, std::size_t bytes) noexcept {
 }
 
 void stdio_transport::keep(std::string_view part) noexcept {
-    if (!skipping_ && partial_.size() + part.size() <= limits::body_bytes_max) {
+    if (!skipping_ && partial_.size() + part.size() <= engine_.options().body_bytes_max) {
         return partial_.append(part);
     }
     if (!skipping_) {

@@ -23,7 +23,7 @@ struct outcome {
 
 outcome freeze(server& s) {
     outcome o;
-    o.made = registry::freeze(s.state().defs, 1000, o.fault, o.warnings);
+    o.made = registry::freeze(s.state().defs, o.fault, o.warnings);
     return o;
 }
 

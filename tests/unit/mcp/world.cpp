@@ -22,10 +22,10 @@ service_options service_options_of(const world_options& from) {
 
 }  // namespace
 
-std::unique_ptr<const registry> frozen(server& s, std::int64_t timeout_ms) {
+std::unique_ptr<const registry> frozen(server& s) {
     std::string fault;
     std::vector<std::string> warnings;
-    auto made = registry::freeze(s.state().defs, timeout_ms, fault, warnings);
+    auto made = registry::freeze(s.state().defs, fault, warnings);
     PILLION_ASSERT(made != nullptr);
     return made;
 }
@@ -124,8 +124,8 @@ world::world(const world_options& options) : net(options.net), host("world", "1.
     if (options.more) {
         options.more(host);
     }
-    service = std::make_unique<mcp::service>(frozen(host, options.timeout_ms), host, helpers, 1,
-                                             service_options_of(options));
+    service =
+        std::make_unique<mcp::service>(frozen(host), host, helpers, 1, service_options_of(options));
     host.state().running = service.get();
     engine = std::make_unique<mcp::engine>(*service, net.loop(), 0);
     transport = std::make_unique<http_transport>(

@@ -31,7 +31,7 @@ struct stage {
 // Registers the tools, prompts and resources of world_tools.cpp.
 void furnish(server& s, stage& on);
 // Registers and freezes; the definitions must outlive the registry.
-std::unique_ptr<const registry> frozen(server& s, std::int64_t timeout_ms = 30'000);
+std::unique_ptr<const registry> frozen(server& s);
 
 struct world_options {
     std::int64_t timeout_ms = 1000;

@@ -1,0 +1,280 @@
+#include "app/config_keys.hpp"
+
+#include <algorithm>
+
+#include "base/assert.hpp"
+#include "base/limits.hpp"
+#include "http/origin.hpp"
+#include "io/socket.hpp"
+
+namespace pillion::app {
+
+namespace {
+
+using enum value_type;
+
+constexpr std::int64_t kib = 1024;
+constexpr std::int64_t mib = 1024 * kib;
+constexpr std::int64_t gib = 1024 * mib;
+
+bool is_endpoint_path(std::string_view text) {
+    return text.starts_with('/') && text.find_first_of(" ?#") == text.npos;
+}
+
+bool is_listen_spec(std::string_view text) {
+    return static_cast<bool>(io::parse_listen_spec(text));
+}
+
+std::string time_text(std::int64_t ms) {
+    const std::int64_t s = ms / 1000;
+    return s >= 120 && s % 60 == 0 ? std::to_string(s / 60) + "m" : std::to_string(s) + "s";
+}
+std::string number(std::size_t n) { return std::to_string(n); }
+
+void add_http(config_table& to) {
+    to.push_back({.section = "http",
+                  .name = "host",
+                  .flag = "--host",
+                  .fallback = "127.0.0.1",
+                  .min = 1,
+                  .help = "Address to listen on",
+                  .http_only = true});
+    to.push_back({.section = "http",
+                  .name = "port",
+                  .flag = "--port",
+                  .type = count,
+                  .fallback = "8080",
+                  .max = 65535,
+                  .help = "TCP port; 0 picks a free one",
+                  .http_only = true});
+    to.push_back({.section = "http",
+                  .name = "listen",
+                  .flag = "--listen",
+                  .type = text_list,
+                  .min = 1,
+                  .is_valid = is_listen_spec,
+                  .expected = "host:port, unix:/path or fd:N",
+                  .help = "host:port, unix:/path or fd:N instead of host and port; repeatable",
+                  .http_only = true});
+    to.push_back({.section = "http",
+                  .name = "path",
+                  .flag = "--path",
+                  .fallback = "/mcp",
+                  .min = 1,
+                  .pattern = "^/[^ ?#]*$",
+                  .is_valid = is_endpoint_path,
+                  .expected = "a path that begins with / and holds no blank, ? or #",
+                  .help = "Path of the MCP endpoint",
+                  .http_only = true});
+    to.push_back({.section = "http",
+                  .name = "allowed_origins",
+                  .flag = "--allowed-origins",
+                  .type = text_list,
+                  .min = 1,
+                  .is_valid = http::is_valid_origin_entry,
+                  .expected = "an origin (scheme://host[:port], null or *)",
+                  .help = "Origins of web pages that may call (scheme://host[:port], null or *)",
+                  .live = true,
+                  .http_only = true});
+    to.push_back({.section = "http",
+                  .name = "allowed_hosts",
+                  .flag = "--allowed-hosts",
+                  .type = text_list,
+                  .min = 1,
+                  .help = "Further names that Host may carry",
+                  .live = true,
+                  .http_only = true});
+    to.push_back({.section = "http",
+                  .name = "insecure_no_auth",
+                  .flag = "--insecure-no-auth",
+                  .type = boolean,
+                  .fallback = "false",
+                  .help = "Serve other machines although nothing authenticates them",
+                  .http_only = true});
+    to.push_back({.section = "http",
+                  .name = "legacy_sse",
+                  .flag = "--no-legacy-sse",
+                  .type = boolean,
+                  .fallback = "true",
+                  .help = "the HTTP+SSE transport of 2024-11-05 (/sse and /messages)",
+                  .live = true,
+                  .http_only = true});
+}
+
+void add_server(config_table& to) {
+    to.push_back({.section = "server",
+                  .name = "threads",
+                  .flag = "--threads",
+                  .type = count_or_auto,
+                  .fallback = "1",
+                  .min = 1,
+                  .max = 256,
+                  .help = "Event loops, one thread each: a number or auto",
+                  .http_only = true});
+    to.push_back({.section = "server",
+                  .name = "io",
+                  .flag = "--io",
+                  .type = choice,
+                  .fallback = "auto",
+                  .words = {"auto", "uring", "epoll"},
+                  .help = "Event loop: auto, uring or epoll"});
+    to.push_back({.section = "server",
+                  .name = "drain_timeout",
+                  .flag = "--drain-timeout",
+                  .type = duration,
+                  .fallback = time_text(limits::drain_timeout_ms),
+                  .help = "How long a shutdown waits for what is in flight",
+                  .live = true});
+    to.push_back({.section = "server",
+                  .name = "state_keys",
+                  .flag = "--state-keys",
+                  .type = secret,
+                  .min = 1,
+                  .help = "keys that seal what clients carry between calls (see README)",
+                  .live = true});
+    to.push_back({.section = "log",
+                  .name = "level",
+                  .flag = "--log-level",
+                  .type = choice,
+                  .fallback = "info",
+                  .words = {"debug", "info", "warn", "error", "off"},
+                  .help = "debug, info, warn, error or off",
+                  .live = true});
+    to.push_back({.section = "log",
+                  .name = "format",
+                  .flag = "--log-format",
+                  .type = choice,
+                  .fallback = "text",
+                  .words = {"text", "json"},
+                  .help = "text or json (always on stderr)",
+                  .live = true});
+}
+
+void add_time_limit(config_table& to, const char* name, std::int64_t ms, const char* help,
+                    bool http_only, const char* flag = "") {
+    to.push_back({.section = "limits",
+                  .name = name,
+                  .flag = flag,
+                  .type = duration,
+                  .fallback = time_text(ms),
+                  .min = 1,
+                  .help = help,
+                  .live = true,
+                  .http_only = http_only});
+}
+
+void add_count_limit(config_table& to, const char* name, std::size_t fallback, std::int64_t max,
+                     const char* help, bool live, const char* flag = "") {
+    to.push_back({.section = "limits",
+                  .name = name,
+                  .flag = flag,
+                  .type = count,
+                  .fallback = number(fallback),
+                  .min = 1,
+                  .max = max,
+                  .help = help,
+                  .live = live,
+                  .http_only = *flag != '\0'});
+}
+
+void add_size_limit(config_table& to, const char* name, std::size_t fallback, std::int64_t min,
+                    std::int64_t max, const char* help, bool live) {
+    to.push_back({.section = "limits",
+                  .name = name,
+                  .type = bytes,
+                  .fallback = number(fallback / mib) + "MiB",
+                  .min = min,
+                  .max = max,
+                  .help = help,
+                  .live = live});
+}
+
+void add_limits(config_table& to) {
+    constexpr std::int64_t many = 1'000'000;
+    add_time_limit(to, "request_timeout", limits::request_timeout_ms,
+                   "Longest time a request may take (500ms, 30s, 5m)", false, "--request-timeout");
+    add_time_limit(to, "session_ttl", limits::session_idle_ms, "Idle sessions end after this time",
+                   true, "--session-ttl");
+    add_count_limit(to, "connections", limits::connections_max, many, "Connections per thread",
+                    true, "--max-connections");
+    add_count_limit(to, "sessions", limits::sessions_max, many, "Sessions at a time", false);
+    add_size_limit(to, "body", limits::body_bytes_max, kib, gib,
+                   "Bytes of a request body, or of one line of stdio", true);
+    add_time_limit(to, "head_timeout", limits::head_timeout_ms, "Time for the head of a request",
+                   true);
+    add_time_limit(to, "body_timeout", limits::body_timeout_ms, "Time for the body of a request",
+                   true);
+    add_time_limit(to, "idle_timeout", limits::idle_timeout_ms,
+                   "Time between two requests of a connection", true);
+    add_time_limit(to, "keepalive", limits::sse_keepalive_ms,
+                   "Pause after which a quiet event stream gets a comment", true);
+    add_count_limit(to, "batch", limits::batch_messages_max, 10'000, "Messages in one batch", true);
+    add_count_limit(to, "in_flight", limits::in_flight_per_connection_max, many,
+                    "Requests under way on one pipe; beyond it reading pauses", true);
+    add_count_limit(to, "tasks", limits::tasks_max, many, "Tasks that are kept", false);
+    add_count_limit(to, "tasks_per_owner", limits::tasks_per_owner_max, many,
+                    "Tasks that are kept for one client", false);
+    add_size_limit(to, "task_bytes", limits::task_bytes_max, mib, 64 * gib,
+                   "Memory of the results of all tasks", false);
+}
+
+std::string size_text(std::int64_t n) {
+    return n >= gib && n % gib == 0   ? std::to_string(n / gib) + "GiB"
+           : n >= mib && n % mib == 0 ? std::to_string(n / mib) + "MiB"
+                                      : std::to_string(n / kib) + "KiB";
+}
+
+}  // namespace
+
+config_table make_config_table(std::vector<detail::own_option>& own) {
+    config_table all;
+    add_http(all);
+    add_server(all);
+    add_limits(all);
+    // One that waits must not keep its pipe from ever being read again.
+    all[static_cast<std::size_t>(key_id::in_flight)].min = 2;
+    PILLION_ASSERT(all.size() == static_cast<std::size_t>(key_id::own_options));
+    for (detail::own_option& o : own) {
+        config_key key;
+        key.section = "options";
+        key.name = o.name;
+        std::replace(key.name.begin(), key.name.end(), '-', '_');
+        key.flag = "--" + o.name;
+        key.type = o.on != nullptr ? boolean : text;
+        key.fallback = o.on == nullptr ? *o.text : *o.on ? "true" : "false";
+        key.help = o.help;
+        key.own = &o;
+        all.push_back(std::move(key));
+    }
+    return all;
+}
+
+std::string expected_of(const config_key& key) {
+    std::string all;
+    switch (key.type) {
+        case boolean:
+            return "true or false";
+        case duration:
+            return key.min > 0 ? "a duration such as 500ms, 30s, 5m or 2h, and not 0"
+                               : "a duration such as 500ms, 30s, 5m or 2h";
+        case bytes:
+            return "a size from " + size_text(key.min) + " to " + size_text(key.max) +
+                   ", such as 512KiB or 1MiB";
+        case count:
+        case count_or_auto:
+            return "a number from " + std::to_string(key.min) + " to " + std::to_string(key.max) +
+                   (key.type == count ? "" : ", or auto");
+        case choice:
+            for (std::size_t i = 0; i < key.words.size(); ++i) {
+                all += i == 0 ? "" : i + 1 == key.words.size() ? " or " : ", ";
+                all += key.words[i];
+            }
+            return all;
+        default:
+            return !key.expected.empty() ? key.expected
+                   : key.min > 0         ? "a text, not empty"
+                                         : "a text";
+    }
+}
+
+}  // namespace pillion::app

@@ -1,0 +1,92 @@
+// config_keys: the table of everything that can be configured. The reader of the file, its JSON
+// Schema and the command line are all made from it, so that they cannot disagree.
+//
+// Thread-safety: immutable once made.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/server_state.hpp"
+
+namespace pillion::app {
+
+// The keys every server has, in the order of the table; the server's own options follow.
+enum class key_id : std::uint8_t {
+    host,
+    port,
+    listen,
+    path,
+    allowed_origins,
+    allowed_hosts,
+    insecure_no_auth,
+    legacy_sse,
+    threads,
+    io,
+    drain_timeout,
+    state_keys,
+    log_level,
+    log_format,
+    request_timeout,
+    session_ttl,
+    connections,
+    sessions,
+    body,
+    head_timeout,
+    body_timeout,
+    idle_timeout,
+    keepalive,
+    batch,
+    in_flight,
+    tasks,
+    tasks_per_owner,
+    task_bytes,
+    own_options,  // how many there are above
+};
+
+enum class value_type : std::uint8_t {
+    text,
+    text_list,      // in the file also a single text
+    boolean,        // a flag without a value; one that begins with --no- means false
+    count,          // an integer
+    count_or_auto,  // … or the word
+    duration,       // "500ms", "30s", "5m", "2h"
+    bytes,          // an integer, or "512B", "64KiB", "1MiB", "1GiB"
+    choice,         // one of some words
+    secret,         // text, or "file:PATH"; the flag names the file
+};
+
+struct config_key {
+    std::string section;
+    std::string name;
+    std::string flag{};  // empty: none
+    value_type type = value_type::text;
+    std::string fallback{};  // the default as it would be written; empty: none
+    // Integers and sizes: the range. Durations: min 0 allows zero. Texts: the least length.
+    std::int64_t min = 0;
+    std::int64_t max = 0;
+    std::vector<std::string> words{};  // choice
+    std::string pattern{};             // texts: an ECMA 262 expression; what is_valid says is more
+    bool (*is_valid)(std::string_view) = nullptr;  // texts, each of a list
+    std::string expected{};                        // texts: what is_valid wants, in words
+    std::string help{};
+    bool live = false;       // SIGHUP changes it
+    bool http_only = false;  // no flag of the stdio command
+    detail::own_option* own = nullptr;
+
+    std::string path() const { return section + "." + name; }
+    bool negated() const noexcept { return own == nullptr && flag.starts_with("--no-"); }
+};
+
+using config_table = std::vector<config_key>;
+
+// All keys; those of the server's own options are in the section "options", with _ for -.
+config_table make_config_table(std::vector<detail::own_option>& own);
+
+// What a value must be, for messages: "a number from 1 to 256".
+std::string expected_of(const config_key& key);
+
+}  // namespace pillion::app

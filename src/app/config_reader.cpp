@@ -1,0 +1,284 @@
+#include "app/config_reader.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <utility>
+
+#include "app/yaml_tree.hpp"
+
+namespace pillion::app {
+
+namespace {
+
+constexpr std::size_t faults_max = 100;
+
+// What a scalar without quotes is by itself (YAML 1.2.2 §10.3.2): nothing is converted, but a
+// number is no text and a text no number.
+enum class plain_kind : std::uint8_t { text, boolean, integer, real };
+
+bool all_of(std::string_view text, std::string_view allowed) {
+    return !text.empty() && text.find_first_not_of(allowed) == text.npos;
+}
+
+plain_kind kind_of(std::string_view text) {
+    for (const char* const word : {"true", "True", "TRUE", "false", "False", "FALSE"}) {
+        if (text == word) {
+            return plain_kind::boolean;
+        }
+    }
+    constexpr std::string_view digits = "0123456789";
+    if ((text.starts_with("0x") && all_of(text.substr(2), "0123456789abcdefABCDEF")) ||
+        (text.starts_with("0o") && all_of(text.substr(2), "01234567"))) {
+        return plain_kind::integer;
+    }
+    if (text.starts_with('-') || text.starts_with('+')) {
+        text.remove_prefix(1);
+    }
+    if (all_of(text, digits)) {
+        return plain_kind::integer;
+    }
+    for (const char* const word : {".inf", ".Inf", ".INF", ".nan", ".NaN", ".NAN"}) {
+        if (text == word) {
+            return plain_kind::real;
+        }
+    }
+    double ignored = 0;
+    const char* const end = text.data() + text.size();
+    const auto got = std::from_chars(text.data(), end, ignored);
+    const bool number = (got.ec == std::errc{} || got.ec == std::errc::result_out_of_range) &&
+                        got.ptr == end && !text.empty() && text.front() != '-' &&
+                        all_of(text, "0123456789.eE+-");
+    return number ? plain_kind::real : plain_kind::text;
+}
+
+// A number as JSON Schema sees it: 8080, 0x1F90, 8080.0 and 8.08e3 are the same integer.
+std::string integer_text(std::string_view text, plain_kind kind) {
+    if (kind == plain_kind::integer && text.starts_with('0') && text.size() > 2 &&
+        (text[1] == 'x' || text[1] == 'o')) {
+        std::int64_t value = 0;
+        const char* const end = text.data() + text.size();
+        const auto got = std::from_chars(text.data() + 2, end, value, text[1] == 'x' ? 16 : 8);
+        return got.ec == std::errc{} ? std::to_string(value) : std::string(text);
+    }
+    if (text.starts_with('+')) {
+        text.remove_prefix(1);
+    }
+    double value = 0;
+    constexpr double exact = 9007199254740992.0;
+    const auto got = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (got.ec == std::errc{} && std::floor(value) == value && std::abs(value) <= exact) {
+        return std::to_string(static_cast<std::int64_t>(value));
+    }
+    return std::string(text);
+}
+
+class file_reader {
+ public:
+    file_reader(const yaml_tree& tree, const config_table& keys, const environment& from,
+                config_values& out, config_faults& faults)
+        : tree_(tree), keys_(keys), from_(from), out_(out), faults_(faults) {}
+
+    void read() {
+        const yaml_node& root = tree_.root();
+        if (root.what == yaml_node::kind::null) {
+            return;
+        }
+        if (root.what != yaml_node::kind::map) {
+            return fault(root.at, "a configuration is a mapping of sections");
+        }
+        for (const yaml_node::member& m : root.members) {
+            if (m.name == "$schema") {
+                check_schema_name(tree_.at(m.value));
+            } else {
+                read_section(m);
+            }
+        }
+        const config_value& listen = value(key_id::listen);
+        if (listen.given && (value(key_id::host).given || value(key_id::port).given)) {
+            fault(listen.places.empty() ? root.at : listen.places.front(),
+                  "http.listen: stands instead of http.host and http.port, not beside them");
+        }
+    }
+
+ private:
+    const config_value& value(key_id id) const { return out_[static_cast<std::size_t>(id)]; }
+
+    void fault(file_place at, std::string text) {
+        if (faults_.size() < faults_max) {
+            faults_.push_back({at, std::move(text)});
+        }
+    }
+
+    // For editors of JSON; means nothing here.
+    void check_schema_name(const yaml_node& node) {
+        if (node.what != yaml_node::kind::scalar || type_of(node) != plain_kind::text) {
+            fault(node.at, "$schema: must be a text");
+        }
+    }
+
+    static plain_kind type_of(const yaml_node& node) {
+        return node.plain ? kind_of(node.text) : plain_kind::text;
+    }
+
+    void read_section(const yaml_node::member& m) {
+        std::string sections;
+        std::string names;
+        for (const config_key& key : keys_) {
+            if (key.section == m.name) {
+                names += (names.empty() ? "" : ", ") + key.name;
+            }
+            if (sections.find(key.section) == sections.npos) {
+                sections += (sections.empty() ? "" : ", ") + key.section;
+            }
+        }
+        if (names.empty()) {
+            return fault(m.at, "unknown section " + shown(m.name) + "; there are " + sections);
+        }
+        const yaml_node& section = tree_.at(m.value);
+        if (section.what == yaml_node::kind::null) {
+            return;
+        }
+        if (section.what != yaml_node::kind::map) {
+            return fault(section.at, m.name + ": must be a mapping of keys");
+        }
+        for (const yaml_node::member& entry : section.members) {
+            const auto key = std::find_if(keys_.begin(), keys_.end(), [&](const config_key& k) {
+                return k.section == m.name && k.name == entry.name;
+            });
+            if (key == keys_.end()) {
+                fault(entry.at,
+                      m.name + ": unknown key " + shown(entry.name) + "; there are " + names);
+            } else {
+                read_key(*key, tree_.at(entry.value));
+            }
+        }
+    }
+
+    void read_key(const config_key& key, const yaml_node& node) {
+        config_value& value = out_[static_cast<std::size_t>(&key - keys_.data())];
+        if (node.what == yaml_node::kind::list && key.type == value_type::text_list) {
+            value.given = true;
+            for (const std::size_t item : node.items) {
+                read_scalar(key, tree_.at(item), value);
+            }
+            return;
+        }
+        read_scalar(key, node, value);
+    }
+
+    void read_scalar(const config_key& key, const yaml_node& node, config_value& value) {
+        if (node.what != yaml_node::kind::scalar) {
+            const char* const found = node.what == yaml_node::kind::null   ? "nothing"
+                                      : node.what == yaml_node::kind::list ? "a list"
+                                                                           : "a mapping";
+            return fault(node.at, key.path() + ": found " + found + " and not " + expected_of(key));
+        }
+        std::string text = node.text;
+        const bool variable = has_variable(text);
+        const bool hidden = variable || key.type == value_type::secret;
+        if (!variable && !type_fits(key, node, text)) {
+            return refuse(key, node, hidden);
+        }
+        std::string why;
+        std::string expanded;
+        if (!substitute(text, from_, expanded, why)) {
+            return fault(node.at, key.path() + ": " + why);
+        }
+        if (!parse_value(key, expanded, value)) {
+            return refuse(key, node, hidden);
+        }
+        value.places.push_back(node.at);
+    }
+
+    // Whether the file's own type is the key's; makes `text` its plain spelling.
+    static bool type_fits(const config_key& key, const yaml_node& node, std::string& text) {
+        const plain_kind kind = type_of(node);
+        const bool number = kind == plain_kind::integer || kind == plain_kind::real;
+        switch (key.type) {
+            case value_type::boolean:
+                std::transform(text.begin(), text.end(), text.begin(),
+                               [](char c) { return c >= 'A' && c <= 'Z' ? char(c + 32) : c; });
+                return kind == plain_kind::boolean;
+            case value_type::count:
+                text = number ? integer_text(text, kind) : text;
+                return number;
+            case value_type::count_or_auto:
+                text = number ? integer_text(text, kind) : text;
+                return number || text == "auto";
+            case value_type::bytes:
+                text = number ? integer_text(text, kind) : text;
+                return number || !kind_is_integer(text);
+            default:
+                return kind == plain_kind::text;
+        }
+    }
+
+    static bool kind_is_integer(const std::string& text) {
+        return kind_of(text) == plain_kind::integer;
+    }
+
+    void refuse(const config_key& key, const yaml_node& node, bool hidden) {
+        const bool text = key.type != value_type::boolean && key.type != value_type::count &&
+                          key.type != value_type::count_or_auto && key.type != value_type::bytes;
+        std::string said = key.path() + ": ";
+        said += hidden ? "the value is not " : shown(node.text) + " is not ";
+        said += expected_of(key);
+        if (text && !hidden && type_of(node) != plain_kind::text &&
+            key.type != value_type::choice && key.type != value_type::duration) {
+            said += "; put it in quotes";
+        }
+        fault(node.at, std::move(said));
+    }
+
+    const yaml_tree& tree_;
+    const config_table& keys_;
+    const environment& from_;
+    config_values& out_;
+    config_faults& faults_;
+};
+
+}  // namespace
+
+bool read_whole_file(const std::string& path, std::string& out, std::string& fault) {
+    constexpr std::size_t bytes_max = yaml_tree::bytes_max;
+    // Not blocking: to open a pipe that nobody writes to would hold up the reload, and the shutdown
+    // behind it, for ever.
+    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat what{};
+    const bool regular = fd >= 0 && ::fstat(fd, &what) == 0 && S_ISREG(what.st_mode);
+    std::size_t size = 0;
+    ssize_t got = regular ? 1 : -1;
+    out.assign(regular ? bytes_max + 1 : 0, '\0');
+    while (got > 0 && size < out.size()) {
+        got = ::read(fd, out.data() + size, out.size() - size);
+        size += got > 0 ? static_cast<std::size_t>(got) : 0;
+    }
+    if (fd >= 0) {
+        ::close(fd);
+    }
+    out.resize(size);
+    if (got < 0 || size > bytes_max) {
+        fault = fd >= 0 && !regular ? "it is no regular file"
+                : got < 0           ? "it cannot be read"
+                                    : "it is larger than 1 MiB";
+        return false;
+    }
+    return true;
+}
+
+config_values read_config(std::string_view text, const config_table& keys, const environment& from,
+                          config_faults& faults) {
+    config_values out(keys.size());
+    yaml_tree tree;
+    if (tree.read(text, faults)) {
+        file_reader(tree, keys, from, out, faults).read();
+        sort_by_place(faults);
+    }
+    return out;
+}
+
+}  // namespace pillion::app

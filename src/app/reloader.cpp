@@ -1,0 +1,117 @@
+#include "app/reloader.hpp"
+
+#include <utility>
+
+#include "app/config_reader.hpp"
+#include "base/log.hpp"
+
+namespace pillion::app {
+
+namespace {
+
+std::string folder_of(const std::string& file) {
+    const std::size_t slash = file.rfind('/');
+    return slash == file.npos ? "" : slash == 0 ? "/" : file.substr(0, slash);
+}
+
+// What is in force: the value, or the default.
+config_value in_force(const config_key& key, const config_value& value) {
+    config_value out = value;
+    if (!value.given && !key.fallback.empty()) {
+        parse_value(key, key.fallback, out);
+    }
+    return out;
+}
+
+bool same(const config_key& key, const config_value& left, const config_value& right) {
+    const config_value a = in_force(key, left);
+    const config_value b = in_force(key, right);
+    return a.number == b.number && (a.number != 0 || a.texts == b.texts);
+}
+
+// The keys that differ although they count at the start only.
+std::string waiting_keys(const configuration& running, const configuration& next) {
+    std::string names;
+    for (std::size_t i = 0; i < next.keys.size(); ++i) {
+        if (!next.keys[i].live && !same(next.keys[i], running.values[i], next.values[i])) {
+            names += (names.empty() ? "" : ", ") + next.keys[i].path();
+        }
+    }
+    return names;
+}
+
+}  // namespace
+
+bool load(configuration& to, config_faults& faults) {
+    const std::size_t before = faults.size();
+    config_values from_file(to.keys.size());
+    std::string text;
+    std::string why;
+    if (!to.file.empty()) {
+        if (!read_whole_file(to.file, text, why)) {
+            faults.push_back({{}, "--config: " + shown(to.file) + ": " + why});
+            return false;
+        }
+        from_file = read_config(text, to.keys, process_environment(), faults);
+    }
+    to.values = merged(to.keys, std::move(from_file), to.flags);
+    to.made = std::make_shared<const settings>(
+        make_settings(to.keys, to.values, folder_of(to.file), to.serving, faults));
+    return faults.size() == before;
+}
+
+void reloader::request(io::offload& helpers, io::reactor& home,
+                       std::function<void(settings_ref)> apply) {
+    if (now_.file.empty()) {
+        return log::info("config.nothing_to_reload", {});
+    }
+    if (busy_) {
+        again_ = true;
+        return;
+    }
+    auto shared = std::make_shared<attempt>();
+    shared->next.keys = now_.keys;
+    shared->next.file = now_.file;
+    shared->next.flags = now_.flags;
+    shared->next.serving = now_.serving;
+    busy_ = helpers.submit(
+        home, [shared] { shared->good = load(shared->next, shared->faults); },
+        [this, shared, &helpers, &home, apply] {
+            busy_ = false;
+            finish(*shared, apply);
+            if (std::exchange(again_, false)) {
+                request(helpers, home, apply);
+            }
+        });
+    if (!busy_) {
+        log::error("config.refused", {log::kv("first", "too much blocking work is waiting")});
+    }
+}
+
+void reloader::finish(attempt& done, const std::function<void(settings_ref)>& apply) {
+    if (!done.good) {
+        const std::string first =
+            done.faults.empty() ? "not read" : describe(done.faults.front(), now_.file);
+        log::error("config.refused", {log::kv("file", now_.file), log::kv("first", first),
+                                      log::kv("faults", done.faults.size())});
+        return apply(nullptr);
+    }
+    const std::string waiting = waiting_keys(now_, done.next);
+    settings next = *done.next.made;
+    keep_fixed(next, *now_.made);
+    // What waits for a restart goes on to differ from what runs: the next reload says it again.
+    for (std::size_t i = 0; i < now_.keys.size(); ++i) {
+        if (now_.keys[i].live) {
+            now_.values[i] = std::move(done.next.values[i]);
+        }
+    }
+    now_.made = std::make_shared<const settings>(std::move(next));
+    apply_log(*now_.made);
+    apply(now_.made);
+    log::info("config.reloaded", {log::kv("file", now_.file)});
+    if (!waiting.empty()) {
+        log::warn("config.needs_restart", {log::kv("keys", waiting)});
+    }
+}
+
+}  // namespace pillion::app

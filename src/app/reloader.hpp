@@ -1,0 +1,62 @@
+// reloader: keeps what the command line and the configuration file said, and reads the file again
+// when SIGHUP asks for it. New settings are handed out whole, or not at all.
+//
+// Thread: request() and running() belong to one event loop; the file is read on a helper thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "app/config_keys.hpp"
+#include "app/config_value.hpp"
+#include "app/settings.hpp"
+#include "io/blocking_pool.hpp"
+#include "io/reactor.hpp"
+
+namespace pillion::app {
+
+// The command line and the file, both read and without fault.
+struct configuration {
+    config_table keys;
+    std::string file;  // empty: none
+    config_values flags;
+    config_values values;  // the file's, with the flags' over them
+    bool serving = true;
+    std::shared_ptr<const settings> made;
+
+    configuration() {}  // NOLINT(modernize-use-equals-default): no aggregate
+};
+
+// Reads the file of `to`, merges the flags and makes its settings. False with faults.
+bool load(configuration& to, config_faults& faults);
+
+class reloader {
+ public:
+    using settings_ref = std::shared_ptr<const settings>;
+
+    explicit reloader(configuration start) : now_(std::move(start)) {}
+
+    const settings_ref& running() const noexcept { return now_.made; }
+
+    // Reads the file again; when it is good, `apply` runs on `home` with the new settings, else the
+    // log says why, all stays as it is, and `apply` is given null. Asked again meanwhile, it reads
+    // once more.
+    void request(io::offload& helpers, io::reactor& home, std::function<void(settings_ref)> apply);
+    // Whether a reading is under way: `home` must not end before.
+    bool busy() const noexcept { return busy_; }
+
+ private:
+    struct attempt {
+        configuration next;
+        config_faults faults;
+        bool good = false;
+    };
+    void finish(attempt& done, const std::function<void(settings_ref)>& apply);
+
+    configuration now_;
+    bool busy_ = false;
+    bool again_ = false;
+};
+
+}  // namespace pillion::app

@@ -1,0 +1,185 @@
+#include "app/settings.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "app/config_reader.hpp"
+#include "mcp/memory_task_store.hpp"
+
+namespace pillion::app {
+
+namespace {
+
+constexpr std::string_view file_prefix = "file:";
+
+class settings_maker {
+ public:
+    settings_maker(const config_table& keys, const config_values& values, config_faults& faults)
+        : keys_(keys), values_(values), faults_(faults) {}
+
+    void read_http(settings& to) {
+        read_listeners(to);
+        if (given(key_id::path)) {
+            to.path = text(key_id::path);
+        }
+        to.allowed_origins = of(key_id::allowed_origins).texts;
+        to.allowed_hosts = of(key_id::allowed_hosts).texts;
+        to.legacy_sse = number(key_id::legacy_sse, 1) != 0;
+        to.threads = size(key_id::threads, 1);
+        http::server_limits& http = to.http;
+        http.connections_max = size(key_id::connections, http.connections_max);
+        http.head_timeout_ms = number(key_id::head_timeout, http.head_timeout_ms);
+        http.body_timeout_ms = number(key_id::body_timeout, http.body_timeout_ms);
+        http.idle_timeout_ms = number(key_id::idle_timeout, http.idle_timeout_ms);
+        http.sse_keepalive_ms = number(key_id::keepalive, http.sse_keepalive_ms);
+    }
+
+    void read_common(settings& to, const std::string& folder) {
+        const std::string_view io = text(key_id::io);
+        to.io = io == "uring"   ? io::backend_mode::uring
+                : io == "epoll" ? io::backend_mode::epoll
+                                : io::backend_mode::automatic;
+        to.drain_timeout_ms = number(key_id::drain_timeout, to.drain_timeout_ms);
+        log::parse_level(text(key_id::log_level), to.log_level);
+        to.json_log = text(key_id::log_format) == "json";
+        mcp::service_options& s = to.service;
+        s.request_timeout_ms = number(key_id::request_timeout, s.request_timeout_ms);
+        s.session_idle_ms = number(key_id::session_ttl, s.session_idle_ms);
+        s.sessions_max = size(key_id::sessions, s.sessions_max);
+        s.body_bytes_max = size(key_id::body, s.body_bytes_max);
+        s.batch_messages_max = size(key_id::batch, s.batch_messages_max);
+        s.in_flight_per_pipe_max = size(key_id::in_flight, s.in_flight_per_pipe_max);
+        mcp::memory_task_store::caps caps;
+        caps.tasks = size(key_id::tasks, caps.tasks);
+        caps.tasks_per_owner = size(key_id::tasks_per_owner, caps.tasks_per_owner);
+        caps.bytes = size(key_id::task_bytes, caps.bytes);
+        s.tasks = std::make_shared<mcp::memory_task_store>(caps);
+        to.random_state_keys = !given(key_id::state_keys);
+        s.state_keys = to.random_state_keys ? crypto::key_ring::random() : read_state_keys(folder);
+    }
+
+ private:
+    const config_value& of(key_id id) const { return values_[static_cast<std::size_t>(id)]; }
+    bool given(key_id id) const { return of(id).given; }
+    std::string_view text(key_id id) const { return of(id).text(); }
+    std::int64_t number(key_id id, std::int64_t fallback) const {
+        return given(id) ? of(id).number : fallback;
+    }
+    std::size_t size(key_id id, std::size_t fallback) const {
+        return static_cast<std::size_t>(number(id, static_cast<std::int64_t>(fallback)));
+    }
+
+    // About the `index`th text of a key, in the words of who gave it.
+    void fault(key_id id, std::size_t index, const std::string& text) {
+        const config_value& value = of(id);
+        const config_key& key = keys_[static_cast<std::size_t>(id)];
+        const bool in_file = !value.from_flag && index < value.places.size();
+        faults_.push_back({in_file ? value.places[index] : file_place(),
+                           (in_file ? key.path() : key.flag) + ": " + text});
+    }
+
+    void read_listeners(settings& to) {
+        key_id from = key_id::listen;
+        std::vector<std::string> specs = of(from).texts;
+        if (specs.empty()) {
+            const std::string host(given(key_id::host) ? text(key_id::host) : "127.0.0.1");
+            const std::int64_t port = number(key_id::port, 8080);
+            const bool v6 = host.find(':') != std::string::npos && host.front() != '[';
+            specs.push_back((v6 ? "[" + host + "]" : host) + ":" + std::to_string(port));
+            from = given(key_id::host) ? key_id::host : key_id::port;
+        }
+        to.insecure_no_auth = number(key_id::insecure_no_auth, 0) != 0;
+        for (std::size_t i = 0; i < specs.size(); ++i) {
+            auto spec = io::parse_listen_spec(specs[i]);
+            if (!spec) {
+                fault(from, i, std::string("cannot listen there: ") + spec.error().detail);
+            } else if (!io::is_loopback(*spec) && !to.insecure_no_auth) {
+                fault(from, i,
+                      "refusing to serve other machines without authentication; use a loopback "
+                      "address, or --insecure-no-auth (http.insecure_no_auth) if something in "
+                      "front authenticates");
+            } else {
+                to.listen.push_back(std::move(*spec));
+            }
+        }
+    }
+
+    // Null with a fault, which shows the name of the file and nothing of the keys.
+    std::shared_ptr<const crypto::key_ring> read_state_keys(const std::string& folder) {
+        const config_value& value = of(key_id::state_keys);
+        std::string secret(value.text());
+        std::string why;
+        const bool named = value.from_flag || secret.starts_with(file_prefix);
+        if (named) {
+            std::string path = secret.substr(value.from_flag ? 0 : file_prefix.size());
+            if (!value.from_flag && !path.starts_with('/') && !folder.empty()) {
+                path = folder + "/" + path;
+            }
+            if (!read_whole_file(path, secret, why)) {
+                // The name may hold what a variable held.
+                fault(key_id::state_keys, 0,
+                      (value.from_flag ? shown(path) : std::string("the file")) + ": " + why);
+                return nullptr;
+            }
+            if (secret.ends_with('\n')) {
+                secret.pop_back();
+            }
+        }
+        auto keys = crypto::key_ring::parse(secret, why);
+        crypto::wipe(secret.data(), secret.size());
+        if (keys == nullptr) {
+            fault(key_id::state_keys, 0, why);
+        }
+        return keys;
+    }
+
+    const config_table& keys_;
+    const config_values& values_;
+    config_faults& faults_;
+};
+
+}  // namespace
+
+config_values merged(const config_table& keys, config_values file, const config_values& flags) {
+    const auto flagged = [&](key_id id) { return flags[static_cast<std::size_t>(id)].given; };
+    if (flagged(key_id::host) || flagged(key_id::port)) {
+        file[static_cast<std::size_t>(key_id::listen)] = config_value();
+    }
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+        if (flags[i].given) {
+            file[i] = flags[i];
+        }
+    }
+    return file;
+}
+
+settings make_settings(const config_table& keys, const config_values& values,
+                       const std::string& folder, bool serving, config_faults& faults) {
+    settings made;
+    settings_maker maker(keys, values, faults);
+    maker.read_common(made, folder);
+    if (serving) {
+        maker.read_http(made);
+    }
+    return made;
+}
+
+void keep_fixed(settings& next, const settings& running) {
+    next.listen = running.listen;
+    next.path = running.path;
+    next.threads = running.threads;
+    next.io = running.io;
+    next.insecure_no_auth = running.insecure_no_auth;
+    next.service.sessions_max = running.service.sessions_max;
+    next.service.tasks = running.service.tasks;
+    if (next.random_state_keys && running.random_state_keys) {
+        next.service.state_keys = running.service.state_keys;
+    }
+}
+
+void apply_log(const settings& set) noexcept {
+    log::set_level(set.log_level);
+    log::set_format(set.json_log ? log::format::json : log::format::text);
+}
+
+}  // namespace pillion::app

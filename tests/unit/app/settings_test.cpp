@@ -1,0 +1,188 @@
+// settings: flags over the file over defaults, what only makes sense together, secrets from files.
+#include "app/settings.hpp"
+
+#include <unistd.h>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "unit/app/config_cases.hpp"
+
+namespace pillion::app {
+namespace {
+
+using testing::config_case;
+
+constexpr const char* key_text = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
+
+// A file, flags, and the settings they make.
+struct settings_case : config_case {
+    config_values flags;
+    std::string folder;
+
+    settings_case() : flags(keys.size()) {}
+
+    settings_case& flag(key_id id, std::string_view text) {
+        config_value& value = flags[static_cast<std::size_t>(id)];
+        value.from_flag = true;
+        EXPECT_TRUE(parse_value(keys[static_cast<std::size_t>(id)], text, value)) << text;
+        return *this;
+    }
+
+    settings make(std::string_view text, bool serving = true) {
+        read(text);
+        EXPECT_EQ(said(), "");
+        return make_settings(keys, merged(keys, values, flags), folder, serving, faults);
+    }
+};
+
+class secret_file {
+ public:
+    explicit secret_file(std::string_view content) {
+        char name[] = "/tmp/pillion-secret-XXXXXX";
+        folder_ = ::mkdtemp(name);
+        std::ofstream(path(), std::ios::binary) << content;
+    }
+    ~secret_file() { std::filesystem::remove_all(folder_); }
+    const std::string& folder() const { return folder_; }
+    std::string path() const { return folder_ + "/keys"; }
+
+ private:
+    std::string folder_;
+};
+
+TEST(settings, defaults_are_those_of_the_table) {
+    settings_case c;
+    const settings made = c.make("");
+    EXPECT_EQ(c.said(), "");
+    ASSERT_EQ(made.listen.size(), 1U);
+    EXPECT_EQ(made.listen[0].host, "127.0.0.1");
+    EXPECT_EQ(made.listen[0].port, 8080);
+    // Each default of the table, given in the file, changes nothing.
+    std::string text;
+    std::string section;
+    for (const config_key& key : c.keys) {
+        if (!key.fallback.empty() && key.own == nullptr) {
+            text += key.section == section ? "" : key.section + ":\n";
+            section = key.section;
+            text += "  " + key.name + ": " + key.fallback + "\n";
+        }
+    }
+    const settings same = c.make(text);
+    EXPECT_EQ(same.path, made.path);
+    EXPECT_EQ(same.threads, made.threads);
+    EXPECT_EQ(same.io, made.io);
+    EXPECT_EQ(same.legacy_sse, made.legacy_sse);
+    EXPECT_EQ(same.drain_timeout_ms, made.drain_timeout_ms);
+    EXPECT_EQ(same.http.connections_max, made.http.connections_max);
+    EXPECT_EQ(same.http.head_timeout_ms, made.http.head_timeout_ms);
+    EXPECT_EQ(same.http.body_timeout_ms, made.http.body_timeout_ms);
+    EXPECT_EQ(same.http.idle_timeout_ms, made.http.idle_timeout_ms);
+    EXPECT_EQ(same.http.sse_keepalive_ms, made.http.sse_keepalive_ms);
+    EXPECT_EQ(same.service.request_timeout_ms, made.service.request_timeout_ms);
+    EXPECT_EQ(same.service.session_idle_ms, made.service.session_idle_ms);
+    EXPECT_EQ(same.service.sessions_max, made.service.sessions_max);
+    EXPECT_EQ(same.service.body_bytes_max, made.service.body_bytes_max);
+    EXPECT_EQ(same.service.batch_messages_max, made.service.batch_messages_max);
+    EXPECT_EQ(same.service.in_flight_per_pipe_max, made.service.in_flight_per_pipe_max);
+}
+
+TEST(settings, flags_win_over_the_file) {
+    settings_case c;
+    c.flag(key_id::port, "2").flag(key_id::legacy_sse, "true").flag(key_id::request_timeout, "2s");
+    const settings made = c.make(
+        "http: {port: 1, host: localhost, legacy_sse: false}\n"
+        "limits: {request_timeout: 1s, session_ttl: 3s}\n");
+    EXPECT_EQ(made.listen[0].host, "localhost");
+    EXPECT_EQ(made.listen[0].port, 2);
+    EXPECT_TRUE(made.legacy_sse);
+    EXPECT_EQ(made.service.request_timeout_ms, 2000);
+    EXPECT_EQ(made.service.session_idle_ms, 3000);
+}
+
+TEST(settings, a_port_flag_wins_over_addresses_in_the_file) {
+    settings_case c;
+    c.flag(key_id::port, "2");
+    const settings made = c.make("http: {listen: ['127.0.0.1:1', 'unix:/s']}");
+    ASSERT_EQ(made.listen.size(), 1U);
+    EXPECT_EQ(made.listen[0].port, 2);
+}
+
+TEST(settings, other_machines_are_refused_where_the_address_stands) {
+    settings_case c;
+    c.make("http:\n  listen:\n    - 127.0.0.1:1\n    - 0.0.0.0:2\n");
+    ASSERT_EQ(c.faults.size(), 1U);
+    EXPECT_EQ(c.faults[0].at, (file_place{4, 7}));
+    EXPECT_TRUE(c.faults[0].text.starts_with("http.listen: refusing to serve other machines"));
+    c.make("http: {host: 0.0.0.0}");
+    EXPECT_EQ(c.faults.at(0).at, (file_place{1, 14}));
+    c.make("http: {host: 0.0.0.0, insecure_no_auth: true}");
+    EXPECT_EQ(c.said(), "");
+    c.flag(key_id::host, "0.0.0.0").make("");
+    EXPECT_TRUE(c.said().starts_with("--host: refusing")) << c.said();
+    c.make("", false);  // stdio listens nowhere
+    EXPECT_EQ(c.said(), "");
+}
+
+TEST(settings, state_keys_from_the_file_itself_or_another) {
+    const secret_file secret(std::string(key_text) + "\n");
+    settings_case c;
+    EXPECT_TRUE(c.make("").random_state_keys);
+    EXPECT_NE(c.make("").service.state_keys, nullptr);
+    for (const std::string& text :
+         {"server: {state_keys: \"" + std::string(key_text) + "\"}",
+          "server: {state_keys: \"file:" + secret.path() + "\"}",
+          std::string("server: {state_keys: file:keys}"),
+          std::string("server:\n  state_keys: |\n    # comment\n    ") + key_text + "\n"}) {
+        c.folder = secret.folder();
+        const settings made = c.make(text);
+        EXPECT_EQ(c.said(), "") << text;
+        EXPECT_FALSE(made.random_state_keys);
+        ASSERT_NE(made.service.state_keys, nullptr);
+        EXPECT_EQ(made.service.state_keys->keys(), 1U);
+    }
+    c.flag(key_id::state_keys, secret.path());
+    EXPECT_NE(c.make("server: {state_keys: file:/none}").service.state_keys, nullptr);
+    EXPECT_EQ(c.said(), "");
+}
+
+TEST(settings, a_bad_secret_is_not_shown) {
+    const secret_file secret("hunter2\n");
+    for (const std::string& text : {std::string("server: {state_keys: hunter2}"),
+                                    "server: {state_keys: \"file:" + secret.path() + "\"}",
+                                    std::string("server: {state_keys: \"file:/none/hunter2\"}"),
+                                    std::string("server: {state_keys: \"file:${SECRET}\"}")}) {
+        settings_case c;
+        c.variables["SECRET"] = "/none/hunter2";
+        const settings made = c.make(text);
+        EXPECT_EQ(made.service.state_keys, nullptr);
+        ASSERT_EQ(c.faults.size(), 1U) << text;
+        EXPECT_EQ(c.faults[0].at, (file_place{1, 22})) << text;
+        EXPECT_EQ(c.said().find("hunter2"), std::string::npos) << c.said();
+    }
+}
+
+TEST(settings, what_cannot_change_stays) {
+    settings_case c;
+    const settings before = c.make("http: {port: 1}\nserver: {threads: 2}\nlimits: {sessions: 5}");
+    settings next = c.make(
+        "http: {port: 2, path: /x, legacy_sse: false}\nserver: {threads: 3, io: epoll}\n"
+        "limits: {sessions: 6, session_ttl: 1s}");
+    keep_fixed(next, before);
+    EXPECT_EQ(next.listen[0].port, 1);
+    EXPECT_EQ(next.path, "/mcp");
+    EXPECT_EQ(next.threads, 2U);
+    EXPECT_EQ(next.io, before.io);
+    EXPECT_EQ(next.service.sessions_max, 5U);
+    EXPECT_EQ(next.service.tasks, before.service.tasks);
+    // A random key is as good as any, and open questions go on.
+    EXPECT_EQ(next.service.state_keys, before.service.state_keys);
+    EXPECT_FALSE(next.legacy_sse);
+    EXPECT_EQ(next.service.session_idle_ms, 1000);
+}
+
+}  // namespace
+}  // namespace pillion::app
