@@ -11,7 +11,7 @@ under ThreadSanitizer and `user` those that run again as an ordinary user. The p
 tests/integration take the programs from PILLION_BIN and FIXTURE_BIN; those marked `asan` run again
 on the sanitized programs, those marked `user` as an ordinary user.
 
-The suites run in lanes at the same time, two more than there are processors, the longest first:
+The suites run in lanes at the same time, one more than there are processors, the longest first:
 many tests wait more than they compute. One build goes on at a time and gives way to tests.
 """
 
@@ -309,8 +309,8 @@ def run_lane(names, counts):
 SUITES = {name.removeprefix("suite_"): function for name, function in list(globals().items())
           if name.startswith("suite_")}
 FAST = ("lint", "unit", "integration")
-# By length. What needs the release build comes first: its tests run while the next is built.
-ORDER = ("integration", "asan", "clang", "judges", "wire", "unit", "user", "tsan", "lint")
+# By length, so that none of the long ones is left alone at the end.
+ORDER = ("asan", "clang", "wire", "integration", "judges", "unit", "user", "tsan", "lint")
 
 
 def main():
@@ -331,7 +331,7 @@ def main():
     wanted = names or (FAST if "--fast" in sys.argv[1:] else SUITES)
     queue = collections.deque(sorted(wanted, key=ORDER.index))
     lanes = [threading.Thread(target=run_lane, args=(queue, counts), daemon=True)
-             for _ in range((os.cpu_count() or 1) + 2)]
+             for _ in range((os.cpu_count() or 1) + 1)]
     for lane in lanes:
         lane.start()
     for lane in lanes:

@@ -93,7 +93,8 @@ def test_a_long_search_reports_and_can_be_cancelled(long_client):
         meta={"progressToken": 1})
     stream = EventStream(connection, connection.read_head())
     first = long_client.next_message(stream)
-    assert first["method"] == "notifications/progress" and first["params"]["progress"] > 0
+    # On a busy machine the first is told before the first file is through.
+    assert first["method"] == "notifications/progress" and first["params"]["progress"] >= 0
     assert "files searched" in first["params"]["message"]
     assert long_client.notify("notifications/cancelled",
                               {"requestId": identifier}).status == 202
