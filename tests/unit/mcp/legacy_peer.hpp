@@ -83,7 +83,7 @@ class legacy_peer {
         } else {
             session_ = in.connect().ask(http_request("POST", {}, hello)).headers["mcp-session-id"];
         }
-        settled_ = all().size();
+        settled_ = read().size();
     }
 
     // A call; over HTTP on a connection of its own.
@@ -136,24 +136,25 @@ class legacy_peer {
     }
     // What the server said behind the handshake.
     std::vector<std::string> heard() const {
-        std::vector<std::string> out = all();
-        out.erase(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(settled_));
+        std::vector<std::string> out;
+        for (const said* one : read_behind_handshake()) {
+            out.push_back(one->raw);
+        }
         return out;
     }
     // Ids of the questions so far, and of those taken back.
-    std::vector<std::string> questions() const { return named("id", "sampling/createMessage"); }
+    std::vector<std::string> questions() const {
+        return of_method("sampling/createMessage", &said::name);
+    }
     std::vector<std::string> taken_back() const {
-        return named("requestId", "notifications/cancelled");
+        return of_method("notifications/cancelled", &said::taken_back);
     }
     // Texts of the replies to a call; one that is an error message is "error: …".
     std::vector<std::string> results(std::string_view id) const {
         std::vector<std::string> out;
-        for (const std::string& raw : heard()) {
-            const parsed p(raw);
-            if (p.id() == id && !p["method"].exists()) {
-                out.push_back(p["result"].exists()
-                                  ? p.text()
-                                  : "error: " + std::string(p["error"]["message"].str()));
+        for (const said* one : read_behind_handshake()) {
+            if (one->id == id && one->method.empty()) {
+                out.push_back(one->text);
             }
         }
         return out;
@@ -178,29 +179,86 @@ class legacy_peer {
     pipe_end* pipe() { return pipe_.get(); }
 
  private:
-    std::vector<std::string> all() const {
-        if (pipe_) {
-            return pipe_->lines();
+    // A message from the server. Kept, because reading all of them again after each of hundreds of
+    // calls took most of the time of all tests.
+    struct said {
+        explicit said(std::string text_of_it) : raw(std::move(text_of_it)) {
+            const parsed p(raw);
+            id = p.id();
+            name = p["id"].str();
+            method = p["method"].str();
+            taken_back = p["params"]["requestId"].str();
+            if (p["result"].exists()) {
+                text = p.text();
+            } else if (p["error"].exists()) {
+                text = "error: " + std::string(p["error"]["message"].str());
+            }
         }
-        std::vector<std::string> out;
-        for (const client* c : ways_) {
-            for (const http_reply& r : c->replies()) {
-                if (r.streamed()) {
-                    out.insert(out.end(), r.events.begin(), r.events.end());
-                } else {
-                    out.push_back(r.body);
+        std::string raw;
+        std::string id;    // as JSON
+        std::string name;  // … that is a string
+        std::string method;
+        std::string taken_back;  // the question, where this is a notification that it is off
+        std::string text;        // of a reply
+    };
+    // What came on one way, when it had brought so many bytes.
+    struct record {
+        std::size_t bytes = 0;
+        std::vector<said> messages;
+
+        void note(const std::vector<std::string>& all) {
+            for (std::size_t i = 0; i < all.size(); ++i) {
+                if (i == messages.size()) {
+                    messages.emplace_back(all[i]);
+                } else if (messages[i].raw != all[i]) {
+                    messages[i] = said(all[i]);  // it had come in part
                 }
+            }
+        }
+    };
+
+    void read_way(client& from, record& to) const {
+        const std::size_t bytes = from.peer().received().size();
+        if (bytes == to.bytes) {
+            return;
+        }
+        to.bytes = bytes;
+        std::vector<std::string> all;
+        for (const http_reply& r : from.replies()) {
+            if (r.streamed()) {
+                all.insert(all.end(), r.events.begin(), r.events.end());
+            } else {
+                all.push_back(r.body);
+            }
+        }
+        to.note(all);
+    }
+    std::vector<const said*> read() const {
+        records_.resize(pipe_ ? 1 : ways_.size());
+        if (pipe_) {
+            records_[0].note(pipe_->lines());
+        }
+        std::vector<const said*> out;
+        for (std::size_t i = 0; i < records_.size(); ++i) {
+            if (!pipe_) {
+                read_way(*ways_[i], records_[i]);
+            }
+            for (const said& one : records_[i].messages) {
+                out.push_back(&one);
             }
         }
         return out;
     }
-    std::vector<std::string> named(std::string_view member, std::string_view method) const {
+    std::vector<const said*> read_behind_handshake() const {
+        std::vector<const said*> out = read();
+        out.erase(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(settled_));
+        return out;
+    }
+    std::vector<std::string> of_method(std::string_view method, std::string said::* member) const {
         std::vector<std::string> out;
-        for (const std::string& raw : heard()) {
-            const parsed p(raw);
-            if (p["method"].str() == method) {
-                const json::view id = member == "id" ? p["id"] : p["params"][member];
-                out.emplace_back(id.str());
+        for (const said* one : read_behind_handshake()) {
+            if (one->method == method) {
+                out.push_back(one->*member);
             }
         }
         return out;
@@ -212,6 +270,7 @@ class legacy_peer {
     std::string address_;
     std::string session_;
     std::size_t settled_ = 0;
+    mutable std::vector<record> records_;  // of the pipe, or of each of the ways
 };
 
 }  // namespace pillion::mcp::testing
