@@ -126,7 +126,7 @@ def run_meson(count, kind):
             count.check(f"{test['name']} ended with {code}", code == 0, output)
 
 
-def run_pytest(count, binaries, marker=None, root=ROOT, **options):
+def run_pytest(count, binaries, marker=None, root=ROOT, shared=SHARED, **options):
     """Runs tests/integration, several at a time, and counts its tests."""
     title = f"pytest -m {marker}" if marker else "pytest"
     with tempfile.TemporaryDirectory() as folder:
@@ -138,7 +138,7 @@ def run_pytest(count, binaries, marker=None, root=ROOT, **options):
                    "--basetemp", f"{folder}/tmp", "-o", "junit_family=xunit2",
                    *(["-m", marker] if marker else []), "tests/integration"]
         programs = {"PILLION_BIN": f"{binaries}/pillion",
-                    "FIXTURE_BIN": f"{binaries}/fixture-server", "PILLION_SHARED": str(SHARED)}
+                    "FIXTURE_BIN": f"{binaries}/fixture-server", "PILLION_SHARED": str(shared)}
         code, output = run(command, 2 * PROGRAM_S, env={**SANITIZERS, **programs}, cwd=root,
                            **options)
         if code == 5:  # pytest's own for "no tests"
@@ -254,6 +254,9 @@ def suite_user(count):
     with tempfile.TemporaryDirectory() as folder:
         place = pathlib.Path(folder)
         shutil.copytree(ROOT / "tests/integration", place / "tests/integration")
+        # That user may not be able to read the original.
+        if SHARED.is_dir():
+            shutil.copytree(SHARED / "spec/schemas", place / "shared/spec/schemas")
         tests = meson_tests("release", "user")
         (place / "bin").mkdir()
         release = ROOT / "build/release"
@@ -273,7 +276,7 @@ def suite_user(count):
             program = place / "bin" / pathlib.Path(test["cmd"][0]).name
             run_gtest(count, {**test, "cmd": [program, *test["cmd"][1:]], "workdir": folder},
                       "as user ", **options)
-        run_pytest(count, place / "bin", "user", place, **options)
+        run_pytest(count, place / "bin", "user", place, place / "shared", **options)
 
 
 def suite_judges(count):
