@@ -218,6 +218,17 @@ void add_limits(config_table& to) {
                    "Memory of the results of all tasks", false);
 }
 
+void add_metrics(config_table& to) {
+    to.push_back({.section = "metrics",
+                  .name = "listen",
+                  .flag = "--metrics-listen",
+                  .min = 1,
+                  .is_valid = is_listen_spec,
+                  .expected = "host:port, unix:/path or fd:N",
+                  .help = "host:port, unix:/path or fd:N that serves /metrics",
+                  .http_only = true});
+}
+
 std::string size_text(std::int64_t n) {
     return n >= gib && n % gib == 0   ? std::to_string(n / gib) + "GiB"
            : n >= mib && n % mib == 0 ? std::to_string(n / mib) + "MiB"
@@ -231,6 +242,7 @@ config_table make_config_table(std::vector<detail::own_option>& own) {
     add_http(all);
     add_server(all);
     add_limits(all);
+    add_metrics(all);
     // One that waits must not keep its pipe from ever being read again.
     all[static_cast<std::size_t>(key_id::in_flight)].min = 2;
     PILLION_ASSERT(all.size() == static_cast<std::size_t>(key_id::own_options));

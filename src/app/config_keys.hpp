@@ -44,6 +44,7 @@ enum class key_id : std::uint8_t {
     tasks,
     tasks_per_owner,
     task_bytes,
+    metrics_listen,
     own_options,  // how many there are above
 };
 

@@ -49,6 +49,14 @@ void print_recipes(const std::string& name, const std::string& url) {
         name.c_str(), url.c_str(), url.c_str(), url.c_str());
 }
 
+std::string cannot_listen(const io::listen_spec& spec, const error& why) {
+    const std::string where = spec.kind == io::listen_kind::unix_path ? "unix:" + spec.path
+                              : spec.kind == io::listen_kind::tcp
+                                  ? spec.host + ":" + std::to_string(spec.port)
+                                  : "fd:" + std::to_string(spec.fd);
+    return "cannot listen on " + where + ": " + why.detail;
+}
+
 // One set of sockets per shard: result[shard][address].
 bool open_sockets(const settings& set, std::vector<std::vector<io::listen_socket>>& out,
                   std::string& fault) {
@@ -56,12 +64,7 @@ bool open_sockets(const settings& set, std::vector<std::vector<io::listen_socket
     for (const io::listen_spec& spec : set.listen) {
         auto sockets = io::open_listeners(spec, set.threads);
         if (!sockets) {
-            fault = "cannot listen on ";
-            fault += spec.kind == io::listen_kind::unix_path ? "unix:" + spec.path
-                     : spec.kind == io::listen_kind::tcp
-                         ? spec.host + ":" + std::to_string(spec.port)
-                         : "fd:" + std::to_string(spec.fd);
-            fault += std::string(": ") + sockets.error().detail;
+            fault = cannot_listen(spec, sockets.error());
             return false;
         }
         for (std::size_t i = 0; i < set.threads; ++i) {
@@ -84,6 +87,14 @@ class http_runner {
         if (!open_sockets(set(), sockets, fault)) {
             return startup_fault(fault);
         }
+        io::listen_socket metrics_socket;
+        if (set().metrics_listen) {
+            auto opened = io::open_listeners(*set().metrics_listen, 1);
+            if (!opened) {
+                return startup_fault(cannot_listen(*set().metrics_listen, opened.error()));
+            }
+            metrics_socket = std::move(opened->front());
+        }
         std::vector<std::string> urls;
         for (std::size_t i = 0; i < set().listen.size(); ++i) {
             urls.push_back(url_of(sockets[0][i].fd(), set().listen[i], set()));
@@ -99,6 +110,10 @@ class http_runner {
         }
         if (!note.empty()) {
             log::warn("io.fallback", {log::kv("reason", note)});
+        }
+        if (set().metrics_listen) {
+            metrics_address_ = io::local_address(metrics_socket.fd());
+            shards_[0]->serve_metrics(std::move(metrics_socket), *set().metrics_listen);
         }
         start_threads();
         serve_first(urls);
@@ -151,6 +166,9 @@ class http_runner {
             } else {
                 std::fprintf(stderr, "pillion: listening on %s\n", url.c_str());
             }
+        }
+        if (!metrics_address_.empty()) {
+            log::info("metrics.listening", {log::kv("address", metrics_address_)});
         }
         log::info("serve.start", {log::kv("io", shards_[0]->loop().ops().name()),
                                   log::kv("threads", set().threads)});
@@ -258,6 +276,7 @@ class http_runner {
     reloader config_;
     io::blocking_pool pool_;
     mcp::service service_;
+    std::string metrics_address_;  // empty: none
     std::vector<std::unique_ptr<shard>> shards_;
     std::vector<std::thread> threads_;
     std::atomic<std::size_t> ready_{0};

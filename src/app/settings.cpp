@@ -90,18 +90,31 @@ class settings_maker {
         }
         to.insecure_no_auth = number(key_id::insecure_no_auth, 0) != 0;
         for (std::size_t i = 0; i < specs.size(); ++i) {
-            auto spec = io::parse_listen_spec(specs[i]);
-            if (!spec) {
-                fault(from, i, std::string("cannot listen there: ") + spec.error().detail);
-            } else if (!io::is_loopback(*spec) && !to.insecure_no_auth) {
-                fault(from, i,
-                      "refusing to serve other machines without authentication; use a loopback "
-                      "address, or --insecure-no-auth (http.insecure_no_auth) if something in "
-                      "front authenticates");
-            } else {
+            if (auto spec = read_listener(from, i, specs[i], to.insecure_no_auth)) {
                 to.listen.push_back(std::move(*spec));
             }
         }
+        if (given(key_id::metrics_listen)) {
+            to.metrics_listen = read_listener(key_id::metrics_listen, 0,
+                                              text(key_id::metrics_listen), to.insecure_no_auth);
+        }
+    }
+
+    // The `index`th address of a key; nothing with a fault.
+    std::optional<io::listen_spec> read_listener(key_id from, std::size_t index,
+                                                 std::string_view text, bool insecure) {
+        auto spec = io::parse_listen_spec(text);
+        if (!spec) {
+            fault(from, index, std::string("cannot listen there: ") + spec.error().detail);
+        } else if (!io::is_loopback(*spec) && !insecure) {
+            fault(from, index,
+                  "refusing to serve other machines without authentication; use a loopback "
+                  "address, or --insecure-no-auth (http.insecure_no_auth) if something in "
+                  "front authenticates");
+        } else {
+            return std::move(*spec);
+        }
+        return std::nullopt;
     }
 
     // Null with a fault, which shows the name of the file and nothing of the keys.
@@ -166,6 +179,7 @@ settings make_settings(const config_table& keys, const config_values& values,
 
 void keep_fixed(settings& next, const settings& running) {
     next.listen = running.listen;
+    next.metrics_listen = running.metrics_listen;
     next.path = running.path;
     next.threads = running.threads;
     next.io = running.io;

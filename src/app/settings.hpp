@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@ namespace pillion::app {
 
 struct settings {
     std::vector<io::listen_spec> listen;
+    std::optional<io::listen_spec> metrics_listen;
     std::string path = "/mcp";
     std::size_t threads = 1;
     io::backend_mode io = io::backend_mode::automatic;

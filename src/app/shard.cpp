@@ -15,17 +15,20 @@ constexpr std::int64_t last_word_ns = 250'000'000;
 
 mcp::http_options options_of(std::uint16_t bound_port, const io::listen_spec& spec,
                              const settings& set) {
-    const bool tcp = spec.kind != io::listen_kind::unix_path && bound_port != 0;
-    const std::string host = spec.kind == io::listen_kind::tcp ? spec.host
-                             : io::is_loopback(spec)           ? std::string("127.0.0.1")
-                                                               : std::string("0.0.0.0");
-    return mcp::http_options(set.path,
-                             http::origin_policy(tcp ? host : "localhost", bound_port,
-                                                 set.allowed_origins, set.allowed_hosts),
-                             tcp, set.legacy_sse);
+    return mcp::http_options(set.path, origins_of(bound_port, spec, set), bound_port != 0,
+                             set.legacy_sse);
 }
 
 }  // namespace
+
+http::origin_policy origins_of(std::uint16_t bound_port, const io::listen_spec& spec,
+                               const settings& set) {
+    const std::string host = bound_port == 0                     ? std::string("localhost")
+                             : spec.kind == io::listen_kind::tcp ? spec.host
+                             : io::is_loopback(spec)             ? std::string("127.0.0.1")
+                                                                 : std::string("0.0.0.0");
+    return http::origin_policy(host, bound_port, set.allowed_origins, set.allowed_hosts);
+}
 
 port::port(mcp::engine& e, int fd, const io::listen_spec& spec, const settings& set)
     : loop_(e.loop()),
@@ -34,7 +37,9 @@ port::port(mcp::engine& e, int fd, const io::listen_spec& spec, const settings& 
       connections_max_(set.http.connections_max),
       transport_(e, options_of(bound_port_, spec, set)),
       server_(loop_, transport_, set.http),
-      listener_(loop_, fd, *this) {}
+      listener_(loop_, fd, *this) {
+    e.add_source(*this);
+}
 
 void port::change(const settings& to) noexcept {
     connections_max_ = to.http.connections_max;
@@ -49,6 +54,32 @@ bool port::wants_connection() noexcept {
 
 void port::on_connection(int fd) noexcept {
     server_.serve(std::make_unique<io::tcp_stream>(loop_, fd, io::peer_of(fd)));
+}
+
+void port::collect(base::metrics_page& to) const {
+    const http::server_counts& n = server_.counts();
+    to.counter("pillion_http_connections_accepted_total", "Connections that were accepted.",
+               listener_.accepted());
+    to.counter("pillion_http_connections_refused_total",
+               "Connections that were turned away as there were too many.", n.over_cap,
+               {{"with", "503"}});
+    to.counter("pillion_http_connections_refused_total", "", listener_.refused(),
+               {{"with", "close"}});
+    to.counter("pillion_http_accept_failures_total", "Failures of accept.", listener_.failed());
+    to.gauge("pillion_http_connections", "Connections that are open.",
+             static_cast<double>(server_.connections()));
+    to.gauge("pillion_http_event_streams", "Event streams that are open.",
+             static_cast<double>(n.streams));
+    to.counter("pillion_http_requests_total", "Requests whose head could be read.", n.requests);
+    static constexpr std::string_view classes[] = {"1xx", "2xx", "3xx", "4xx", "5xx"};
+    for (std::size_t i = 0; i < n.responses.size(); ++i) {
+        if (i > 0) {
+            to.counter("pillion_http_responses_total", "Responses by the class of their status.",
+                       n.responses[i], {{"class", classes[i]}});
+        }
+    }
+    to.counter("pillion_http_received_bytes_total", "Bytes received.", n.bytes_in);
+    to.counter("pillion_http_sent_bytes_total", "Bytes of responses.", n.bytes_out);
 }
 
 void port::drain() noexcept {
@@ -85,6 +116,11 @@ bool shard::open(std::string& note, std::string& fault) {
     return true;
 }
 
+void shard::serve_metrics(io::listen_socket socket, const io::listen_spec& spec) {
+    metrics_socket_ = std::move(socket);
+    metrics_ = std::make_unique<metrics_port>(*engine_, metrics_socket_.fd(), spec, *set_);
+}
+
 void shard::run() noexcept { loop_->run(); }
 
 void shard::change(std::shared_ptr<const settings> to) noexcept {
@@ -94,6 +130,9 @@ void shard::change(std::shared_ptr<const settings> to) noexcept {
     for (const auto& p : ports_) {
         p->change(*set_);
     }
+    if (metrics_ != nullptr) {
+        metrics_->change(*set_);
+    }
 }
 
 bool shard::idle() const noexcept {
@@ -102,7 +141,7 @@ bool shard::idle() const noexcept {
             return false;
         }
     }
-    return engine_->idle();
+    return (metrics_ == nullptr || metrics_->idle()) && engine_->idle();
 }
 
 void shard::drain() noexcept {
@@ -114,6 +153,9 @@ void shard::drain() noexcept {
     leave_at_ns_ = stop_at_ns_ + grace_ns;
     for (const auto& p : ports_) {
         p->drain();
+    }
+    if (metrics_ != nullptr) {
+        metrics_->drain();
     }
     engine_->drain();
     on_poll(poll_, this);
@@ -138,6 +180,9 @@ void shard::on_poll(io::timer& self, void* owner) noexcept {
         for (const auto& p : me.ports_) {
             p->close_all();
         }
+        if (me.metrics_ != nullptr) {
+            me.metrics_->close_all();
+        }
     }
     me.in_time_ = now < me.leave_at_ns_;
     if (me.idle() || !me.in_time_) {
@@ -152,11 +197,13 @@ void shard::close() noexcept {
         return;
     }
     engine_->stop_all();
+    metrics_.reset();
     ports_.clear();
     engine_.reset();
     loop_->drain(1000);
     left_.add(*loop_);
     sockets_.clear();
+    metrics_socket_.close();
     loop_.reset();
 }
 

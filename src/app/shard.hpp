@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "app/leak_report.hpp"
+#include "app/metrics_port.hpp"
 #include "app/settings.hpp"
 #include "http/server.hpp"
 #include "io/listener.hpp"
@@ -21,8 +22,12 @@
 
 namespace pillion::app {
 
+// The rules for Host and Origin of an address; `bound_port` is 0 for a unix socket.
+http::origin_policy origins_of(std::uint16_t bound_port, const io::listen_spec& spec,
+                               const settings& set);
+
 // One listening address on one shard.
-class port final : public io::connection_sink {
+class port final : public io::connection_sink, private mcp::metrics_source {
  public:
     // `fd` stays the caller's.
     port(mcp::engine& e, int fd, const io::listen_spec& spec, const settings& set);
@@ -39,6 +44,7 @@ class port final : public io::connection_sink {
     void on_connection(int fd) noexcept override;
     bool wants_connection() noexcept override;
     void on_listener_closed() noexcept override { closed_ = true; }
+    void collect(base::metrics_page& to) const override;
 
     io::reactor& loop_;
     io::listen_spec spec_;
@@ -60,6 +66,8 @@ class shard {
 
     // Makes the event loop on the calling thread. False with a fault; `note` is a line for the log.
     bool open(std::string& note, std::string& fault);
+    // Serves /metrics of all shards on `socket` as well. Before run(), the same thread.
+    void serve_metrics(io::listen_socket socket, const io::listen_spec& spec);
     // Serves until drained. The same thread as open().
     void run() noexcept;
     // Closes what open() made; the report is complete afterwards. The same thread.
@@ -89,6 +97,8 @@ class shard {
     std::unique_ptr<io::reactor> loop_;
     std::unique_ptr<mcp::engine> engine_;
     std::vector<std::unique_ptr<port>> ports_;
+    io::listen_socket metrics_socket_;
+    std::unique_ptr<metrics_port> metrics_;  // null: none
     io::timer poll_;
     std::int64_t stop_at_ns_ = INT64_MAX;   // when stragglers are told to stop
     std::int64_t leave_at_ns_ = INT64_MAX;  // when they are left behind

@@ -52,6 +52,7 @@ chunk* chunk_pool::take(std::size_t bytes) noexcept {
     if (memory == nullptr) {
         assert_fail("out of memory", __FILE__, __LINE__);
     }
+    bytes_ += total;
     chunk* c = ::new (memory) chunk;
     c->pool = this;
     c->capacity = static_cast<std::uint32_t>(total - sizeof(chunk));
@@ -73,6 +74,7 @@ void chunk_pool::give(chunk* c) noexcept {
         ++pool.free_count_[cls];
         return;
     }
+    pool.bytes_ -= c->capacity + sizeof(chunk);
     std::free(c);
 }
 

@@ -48,6 +48,8 @@ class chunk_pool {
 
     // Chunks out at this moment; zero at shutdown, tests assert it.
     std::size_t live() const noexcept { return live_; }
+    // What it has from the heap now, free chunks included.
+    std::size_t bytes() const noexcept { return bytes_; }
 
  private:
     static constexpr std::size_t classes = 4;
@@ -57,6 +59,7 @@ class chunk_pool {
     chunk* free_[classes] = {};
     std::size_t free_count_[classes] = {};
     std::size_t live_ = 0;
+    std::size_t bytes_ = 0;
 };
 
 }  // namespace pillion::base

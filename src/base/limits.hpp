@@ -71,6 +71,12 @@ inline constexpr std::int64_t task_message_ms = 250;
 inline constexpr std::size_t task_message_bytes_max = 1024;
 inline constexpr std::size_t task_ids_per_listen_max = 1024;
 
+// Metrics: tools, and prompts, that are counted by name (the rest together as "_other"); how many
+// may ask at a time, and how long they wait for a thread that does not answer.
+inline constexpr std::size_t metered_names_max = 1024;
+inline constexpr std::size_t metrics_connections_max = 16;
+inline constexpr std::int64_t scrape_timeout_ms = 1000;
+
 // Log lines that wait for their reader; more are dropped and counted.
 inline constexpr std::size_t log_bytes_max = 1024 * 1024;
 

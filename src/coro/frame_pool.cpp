@@ -30,6 +30,7 @@ constexpr std::size_t classes = frame_pool::pooled_bytes_max / frame_pool::class
 struct thread_state {
     free_frame* free[classes];
     std::size_t live;
+    std::size_t bytes;  // from the heap
     // Set while frames may be kept: from the first slow allocation to the end of the thread.
     bool keep;
 };
@@ -55,14 +56,19 @@ thread_local thread_guard guard;
 
 std::size_t class_of(std::size_t bytes) noexcept { return (bytes - 1) / frame_pool::class_bytes; }
 
+// What the heap was asked for.
+std::size_t heap_size(std::size_t bytes) noexcept {
+    const std::size_t cls = class_of(bytes);
+    return cls < classes ? (cls + 1) * frame_pool::class_bytes : bytes;
+}
+
 [[gnu::noinline]] void* allocate_slow(std::size_t bytes) noexcept {
     guard.touch();
-    const std::size_t cls = class_of(bytes);
-    const std::size_t size = cls < classes ? (cls + 1) * frame_pool::class_bytes : bytes;
-    void* memory = std::malloc(size);
+    void* memory = std::malloc(heap_size(bytes));
     if (memory == nullptr) {
         out_of_memory();
     }
+    pool.bytes += heap_size(bytes);
     return memory;
 }
 
@@ -77,6 +83,7 @@ void* frame_pool::allocate(std::size_t bytes) noexcept {
     if (memory == nullptr) {
         out_of_memory();
     }
+    pool.bytes += bytes;
     return memory;
 #else
     const std::size_t cls = class_of(bytes);
@@ -102,8 +109,9 @@ void frame_pool::free(void* frame, std::size_t bytes) noexcept {
         pool.free[cls] = ::new (frame) free_frame{pool.free[cls]};
         return;
     }
+    pool.bytes -= heap_size(bytes);
 #else
-    static_cast<void>(bytes);
+    pool.bytes -= bytes;
 #endif
     std::free(frame);
 }
@@ -120,12 +128,16 @@ std::size_t frame_pool::pooled() noexcept {
     return count;
 }
 
+std::size_t frame_pool::bytes() noexcept { return pool.bytes; }
+
 void frame_pool::trim() noexcept {
-    for (free_frame*& head : pool.free) {
+    for (std::size_t cls = 0; cls < classes; ++cls) {
+        free_frame*& head = pool.free[cls];
         while (head != nullptr) {
             free_frame* next = head->next;
             std::free(head);
             head = next;
+            pool.bytes -= (cls + 1) * class_bytes;
         }
     }
 }

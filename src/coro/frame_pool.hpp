@@ -31,6 +31,9 @@ class frame_pool {
     // Free frames this thread keeps for reuse (always 0 under AddressSanitizer).
     static std::size_t pooled() noexcept;
 
+    // What this thread has from the heap for frames, free ones included.
+    static std::size_t bytes() noexcept;
+
     // Gives the free lists of this thread back to the heap.
     static void trim() noexcept;
 };

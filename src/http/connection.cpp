@@ -97,6 +97,7 @@ void connection::on_data(char* data, std::size_t bytes) noexcept {
     if (closed_ || phase_ == phase::closing) {
         return;
     }
+    server_.counts_.bytes_in += bytes;
     if (phase_ == phase::discard) {
         discarded_ += bytes;
         if (!discarding()) {

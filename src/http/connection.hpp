@@ -132,6 +132,8 @@ class connection final : public io::stream_reader, public base::list_hook<> {
     bool send_named_event(std::string_view event, std::string_view data) noexcept;
     bool send_event(base::byte_buffer data, std::string_view id, std::int64_t retry_ms) noexcept;
     void end_sse() noexcept;
+    bool send(base::byte_buffer message) noexcept;
+    void count_response(std::uint16_t status) noexcept;
     void keep_stream_alive() noexcept;
     void abort() noexcept;
     void finish() noexcept;

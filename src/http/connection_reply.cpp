@@ -26,6 +26,7 @@ bool is_visible_ascii(std::string_view text) noexcept {
 }  // namespace
 
 void connection::learn_request() noexcept {
+    ++server_.counts_.requests;
     minor_version_ = head_->minor_version;
     head_only_ = head_->m == method::head;
     client_closes_ = !head_->keep_alive;
@@ -41,6 +42,7 @@ void connection::forget_request() noexcept {
     request_id_bytes_ = 0;
     clear_deadline();
     listener_ = nullptr;
+    server_.counts_.streams -= streaming_ ? 1 : 0;
     streaming_ = false;
     eof_told_ = false;
     head_only_ = false;
@@ -111,6 +113,7 @@ void connection::refuse(const request_head* head, std::uint16_t status,
 void connection::send_reply(std::uint16_t status, std::string_view content_type,
                             base::byte_buffer body, const extra_header* extra,
                             std::size_t extra_count) noexcept {
+    count_response(status);
     close_ = close_ || server_.draining();
     const reply_lines lines(request_id(), extra, extra_count);
     response_spec spec;
@@ -122,7 +125,7 @@ void connection::send_reply(std::uint16_t status, std::string_view content_type,
     spec.date = server_.dates_.at(server_.loop().unix_ms() / 1000);
     spec.extra = lines.view();
     write_head(body, spec);
-    stream_->write(body.take());
+    send(std::move(body));
 }
 
 void connection::respond(std::uint16_t status, std::string_view content_type,
@@ -131,6 +134,17 @@ void connection::respond(std::uint16_t status, std::string_view content_type,
     PILLION_ASSERT(open_ && !streaming_);
     send_reply(status, content_type, std::move(body), extra, extra_count);
     finish();
+}
+
+// False when the peer reads too slowly.
+bool connection::send(base::byte_buffer message) noexcept {
+    server_.counts_.bytes_out += message.size();
+    return stream_->write(message.take());
+}
+
+void connection::count_response(std::uint16_t status) noexcept {
+    PILLION_ASSERT(status >= 100 && status <= 599);
+    ++server_.counts_.responses[status / 100U - 1];
 }
 
 void connection::abort() noexcept {

@@ -89,6 +89,8 @@ void frame_event(base::byte_buffer& data, event_prefix& prefix, std::string_view
 void connection::begin_sse(const extra_header* extra, std::size_t extra_count) noexcept {
     PILLION_ASSERT(open_ && !streaming_);
     streaming_ = true;
+    ++server_.counts_.streams;
+    count_response(200);
     close_ = close_ || server_.draining();
     const reply_lines lines(request_id(), extra, extra_count);
     response_spec spec;
@@ -104,7 +106,7 @@ void connection::begin_sse(const extra_header* extra, std::size_t extra_count) n
         close_ = true;
         client_closes_ = true;
     }
-    stream_->write(head.take());
+    send(std::move(head));
     set_deadline(timing::stream, server_.limits().sse_keepalive_ms);
 }
 
@@ -130,7 +132,7 @@ bool connection::send_event(base::byte_buffer data, std::string_view id,
         data = std::move(framed);
     }
     set_deadline(timing::stream, server_.limits().sse_keepalive_ms);
-    return stream_->write(data.take());
+    return send(std::move(data));
 }
 
 bool connection::send_named_event(std::string_view event, std::string_view data) noexcept {
@@ -143,7 +145,7 @@ bool connection::send_named_event(std::string_view event, std::string_view data)
     base::byte_buffer framed(server_.loop().chunks());
     append_sse_event(framed, fields, data, chunked_out_);
     set_deadline(timing::stream, server_.limits().sse_keepalive_ms);
-    return stream_->write(framed.take());
+    return send(std::move(framed));
 }
 
 void connection::end_sse() noexcept {
@@ -161,7 +163,7 @@ void connection::keep_stream_alive() noexcept {
     }
     base::byte_buffer comment(server_.loop().chunks());
     append_sse_keep_alive(comment, chunked_out_);
-    stream_->write(comment.take());
+    send(std::move(comment));
 }
 
 }  // namespace pillion::http

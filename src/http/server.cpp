@@ -40,8 +40,10 @@ void server::serve(std::unique_ptr<io::stream> stream) noexcept {
     const bool over_cap = count_ >= limits_.connections_max;
     if (!over_cap) {
         ++count_;
+        ++counts_.opened;
         handler_.on_open();
     } else {
+        ++counts_.over_cap;
         ++rejections_;
     }
     c->start(over_cap);

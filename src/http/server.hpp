@@ -4,6 +4,7 @@
 // Thread: its shard.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -27,6 +28,17 @@ struct server_limits {
     server_limits() noexcept;  // the defaults of base/limits.hpp
 };
 
+// What went over the connections of a server so far.
+struct server_counts {
+    std::uint64_t opened = 0;
+    std::uint64_t over_cap = 0;                // connections that were one too many
+    std::uint64_t requests = 0;                // heads that could be read
+    std::array<std::uint64_t, 5> responses{};  // 1xx … 5xx
+    std::uint64_t bytes_in = 0;
+    std::uint64_t bytes_out = 0;
+    std::size_t streams = 0;  // event streams that are open now
+};
+
 class server {
  public:
     server(io::reactor& loop, request_handler& handler, const server_limits& limits);
@@ -46,6 +58,7 @@ class server {
 
     // Connections being served; those that are over the cap and on their way out do not count.
     std::size_t connections() const noexcept { return count_; }
+    const server_counts& counts() const noexcept { return counts_; }
     // Nothing is left: no connection, no coroutine.
     bool idle() const noexcept { return open_.empty() && tasks_.running() == 0; }
 
@@ -68,6 +81,7 @@ class server {
     date_cache dates_;
     base::seeded_random seeds_;  // of the connections' generators of request ids
     request_head head_;          // the one that a connection is reading
+    server_counts counts_;
     std::size_t count_ = 0;
     std::size_t rejections_ = 0;
     bool draining_ = false;

@@ -45,6 +45,7 @@ reactor::~reactor() {
 void reactor::run() noexcept {
     base::set_thread_kind(base::thread_kind::respond);
     log::collect(true);
+    read_clock();  // what came before was no turn
     while (!stop_.exchange(false, std::memory_order_acq_rel)) {
         run_one(INT64_MAX);
     }
@@ -95,9 +96,11 @@ void reactor::run_one(std::int64_t wait_max_ns) noexcept {
 void reactor::enter(std::int64_t wait_max_ns) noexcept {
     log::hand_over();
     const std::int64_t now = backend_->now_ns();
-    if (now - now_ns_ > slow_turn_ns) {
+    const std::int64_t took_ns = now - now_ns_;
+    if (took_ns > slow_turn_ns) {
         ++slow_turns_;
     }
+    slowest_turn_ns_ = std::max(slowest_turn_ns_, took_ns);
     std::int64_t wait = 0;
     if (coro::ready_queue::current().empty()) {
         const std::int64_t due = timers_.next_due_ns();

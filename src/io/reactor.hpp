@@ -74,6 +74,7 @@ class reactor {
     // Turns made, and the ones that took longer than 10 ms of work (a handler blocks the loop).
     std::uint64_t turns() const noexcept { return turns_; }
     std::uint64_t slow_turns() const noexcept { return slow_turns_; }
+    std::int64_t slowest_turn_ns() const noexcept { return slowest_turn_ns_; }
 
  private:
     struct job_node;
@@ -106,6 +107,7 @@ class reactor {
     std::atomic<int> foreign_calls_{0};
     std::uint64_t turns_ = 0;
     std::uint64_t slow_turns_ = 0;
+    std::int64_t slowest_turn_ns_ = 0;
 };
 
 }  // namespace pillion::io

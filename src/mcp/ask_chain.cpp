@@ -321,10 +321,10 @@ base::byte_buffer ask_chain::message(std::string_view sealed) const {
     return out;
 }
 
-void ask_chain::end_with(const fault& why, const char* outcome) noexcept {
+void ask_chain::end_with(const fault& why, outcome how) noexcept {
     request& r = *request_;
     if (!r.replied) {
-        r.outcome = outcome;
+        r.outcome = how;
         r.engine.reply_error(r, why);
     }
     r.stop.request(coro::stop_reason::input_required);

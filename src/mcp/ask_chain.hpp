@@ -80,7 +80,7 @@ class ask_chain {
 
     bool read_state(std::string_view text, fault& why);
     // Ends the call with an error, and stops the handler.
-    void end_with(const fault& why, const char* outcome) noexcept;
+    void end_with(const fault& why, outcome how) noexcept;
     std::string_view context() const noexcept;
     entry* add(entry*& list, std::string_view key, std::string_view digest) noexcept;
     static entry* in(entry* list, std::string_view key) noexcept;

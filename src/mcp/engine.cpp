@@ -62,11 +62,6 @@ bool matches(std::string_view key, json::view id) noexcept {
     return key.front() == (id.is_string() ? 's' : 'n') && key.substr(1) == id_text(id);
 }
 
-bool runs_handler(method_id m) noexcept {
-    return m == method_id::tools_call || m == method_id::prompts_get ||
-           m == method_id::resources_read;
-}
-
 }  // namespace
 
 engine::engine(service& shared, io::reactor& loop, std::size_t shard)
@@ -99,6 +94,7 @@ edition& engine::current_edition() noexcept {
     // The registry may be newer than the number: then it is fetched once more.
     next->number = number;
     next->offers = shared_.registered();
+    next->rows = meters_.rows_of(*next->offers);
     editions_.push_back(std::move(next));
     drop_old_editions();
     return *editions_.back();
@@ -231,15 +227,8 @@ void engine::refuse(request& r, const fault& why) noexcept {
 }
 
 void engine::reply(request& r, base::byte_buffer message, std::uint16_t http_status) noexcept {
-    if (!r.replied && runs_handler(r.mid)) {
-        // One line a call (STANDARD row 108); never arguments, tokens or bodies.
-        if (log::enabled(log::level::info)) {
-            log::info("mcp.call",
-                      {log::kv("method", r.method), log::kv("target", r.target),
-                       log::kv("request_id", r.request_id),
-                       log::kv("duration_us", (loop_.ops().now_ns() - r.started_ns) / 1000),
-                       log::kv("status", r.outcome), log::kv("bytes", message.size())});
-        }
+    if (!r.replied) {
+        note_end(r, message.size());
     }
     if (r.pace != nullptr && r.pace->holds() && r.channel != nullptr && !r.replied) {
         r.pace->flush();
@@ -256,7 +245,7 @@ void engine::reply(request& r, base::byte_buffer message, std::uint16_t http_sta
 }
 
 void engine::reply_error(request& r, const fault& why) noexcept {
-    if (r.outcome == std::string_view("ok")) {
+    if (r.outcome == outcome()) {
         r.outcome = "error";
     }
     reply(r, error_reply(r, why), why.http_status);
@@ -277,7 +266,6 @@ void engine::finish(request& r) noexcept {
 }
 
 task<> engine::guarded(request& r, task<> body) {
-    const char* what = nullptr;
     try {
         co_await std::move(body);
         co_return;
@@ -286,14 +274,12 @@ task<> engine::guarded(request& r, task<> body) {
         log::error("mcp.handler_threw",
                    {log::kv("method", r.method), log::kv("target", r.target),
                     log::kv("request_id", r.request_id), log::kv("what", e.what())});
-        what = "exception";
     } catch (...) {
         log::error("mcp.handler_threw", {log::kv("method", r.method), log::kv("target", r.target),
                                          log::kv("request_id", r.request_id)});
-        what = "exception";
     }
     if (!r.replied) {
-        r.outcome = what;
+        r.outcome = "exception";
         fault why;
         why.code = rpc::internal_error;
         why.message = "Internal error";
@@ -438,7 +424,9 @@ void engine::on_deadline(io::timer& /*self*/, void* owner) noexcept {
     // Stopping first only marks and schedules; the handler resumes in a later turn, and whatever
     // it returns then finds the request answered.
     r.stop.request(coro::stop_reason::deadline);
+    const std::int64_t due_ns = r.deadline_ns;
     self.reply_error(r, why);
+    self.meters_.deadline_fired(self.loop_.ops().now_ns() - due_ns);
 }
 
 std::size_t engine::bucket_of(const session* s, json::view id) const noexcept {
@@ -484,6 +472,7 @@ void engine::cancel_here(const session* of, std::string_view key) noexcept {
                 call.take_back("no longer needed");
             }
         }
+        note_end(r, 0);
         r.replied = true;
         r.stop.request(coro::stop_reason::client_cancelled);
         if (reply_channel* to = r.channel) {
@@ -497,8 +486,9 @@ void engine::cancel_here(const session* of, std::string_view key) noexcept {
 void engine::disconnected(request& r) noexcept {
     r.channel = nullptr;
     r.drained.set();
-    if (r.modern()) {
+    if (r.modern() && !r.replied) {
         r.outcome = "disconnected";
+        note_end(r, 0);
         r.replied = true;
         r.stop.request(coro::stop_reason::disconnected);
     }

@@ -23,6 +23,7 @@
 #include "io/reactor.hpp"
 #include "mcp/client_call.hpp"
 #include "mcp/hub.hpp"
+#include "mcp/meters.hpp"
 #include "mcp/replies.hpp"
 #include "mcp/request.hpp"
 #include "mcp/service.hpp"
@@ -130,6 +131,14 @@ class engine {
     void wake_writers(std::size_t shard, const session_ref& s) noexcept;
     void wake_writers_here(const session* s) noexcept;
 
+    // ---- what is counted (engine_metrics.cpp) ----
+
+    meters& counted() noexcept { return meters_; }
+    // Its numbers are shown with those of this shard until it unlinks.
+    void add_source(metrics_source& of) noexcept { sources_.push_back(of); }
+    // All that is counted on this shard.
+    void collect(base::metrics_page& to);
+
     // ---- draining ----
 
     // Ends listen streams, lets the rest finish. stop_all() asks the rest to stop as well.
@@ -158,6 +167,8 @@ class engine {
     void answer_here(const session* from, std::string_view id, std::string_view message) noexcept;
     void maybe_free(request& r) noexcept;
     edition& current_edition() noexcept;
+    // A request ends now, as its outcome says: counts it, and writes the call's line in the log.
+    void note_end(const request& r, std::size_t bytes) noexcept;
     void drop_old_editions() noexcept;
     std::size_t bucket_of(const session* s, json::view id) const noexcept;
 
@@ -204,6 +215,8 @@ class engine {
     std::unordered_map<std::string, legacy_sse*, base::bytes_hash, std::equal_to<>> sse_;
     base::intrusive_list<stream_follower, follower_tag> followers_;
     base::intrusive_list<client_call> calls_;  // questions without an answer
+    meters meters_;
+    base::intrusive_list<metrics_source> sources_;
     task_desk tasks_;
     io::timer sweep_;
 };

@@ -5,7 +5,7 @@
 namespace pillion::mcp {
 
 listen_stream::listen_stream(http::exchange& ex, const request& r)
-    : paced_listener(r.engine), exchange_(ex), wanted_(r, *this) {
+    : paced_listener(r.engine), exchange_(ex), started_ns_(r.started_ns), wanted_(r, *this) {
     engine_.changes().add(*this);
     ex.listen(this);
 }
@@ -57,12 +57,19 @@ void listen_stream::on_drain() noexcept {
     exchange_.send_event(std::move(out));
     exchange_.listen(nullptr);
     exchange_.end_sse();
-    delete this;
+    end({});
 }
 
 void listen_stream::cut() noexcept {
     exchange_.listen(nullptr);
     exchange_.abort();
+    end("disconnected");
+}
+
+// It counts as the request it was.
+void listen_stream::end(outcome how) noexcept {
+    engine_.counted().ended(method_id::subscriptions_listen, meters::other, how,
+                            engine_.loop().now_ns() - started_ns_);
     delete this;
 }
 

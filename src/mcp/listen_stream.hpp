@@ -28,13 +28,15 @@ class listen_stream final : private paced_listener,
     void on_drain() noexcept override;
     void on_peer_eof() noexcept override { cut(); }
     void on_drained() noexcept override;
-    void on_gone() noexcept override { delete this; }
+    void on_gone() noexcept override { end("disconnected"); }
     base::byte_buffer new_message() const noexcept override;
     void send_task(base::byte_buffer message) noexcept override;
     bool must_wait() const noexcept override { return behind(); }
     void cut() noexcept;
+    void end(outcome how) noexcept;
 
     http::exchange& exchange_;
+    const std::int64_t started_ns_;
     subscription wanted_;
 };
 

@@ -1,5 +1,7 @@
 #include "mcp/method.hpp"
 
+#include <iterator>
+
 namespace pillion::mcp {
 
 method_id find_method(std::string_view name) noexcept {
@@ -60,6 +62,34 @@ method_id find_method(std::string_view name) noexcept {
         default:
             return method_id::unknown;
     }
+}
+
+std::string_view name_of(method_id m) noexcept {
+    static constexpr std::string_view names[] = {
+        "",
+        "initialize",
+        "ping",
+        "server/discover",
+        "tools/list",
+        "tools/call",
+        "resources/list",
+        "resources/templates/list",
+        "resources/read",
+        "resources/subscribe",
+        "resources/unsubscribe",
+        "prompts/list",
+        "prompts/get",
+        "completion/complete",
+        "logging/setLevel",
+        "subscriptions/listen",
+        "tasks/get",
+        "tasks/list",
+        "tasks/result",
+        "tasks/update",
+        "tasks/cancel",
+    };
+    static_assert(std::size(names) == methods);
+    return names[static_cast<std::size_t>(m)];
 }
 
 }  // namespace pillion::mcp

@@ -3,6 +3,7 @@
 // Thread-safety: constants and pure functions.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -33,9 +34,13 @@ enum class method_id : std::uint8_t {
     tasks_update,
     tasks_cancel,
 };
+inline constexpr std::size_t methods = static_cast<std::size_t>(method_id::tasks_cancel) + 1;
 
 // unknown when it is none of ours.
 method_id find_method(std::string_view name) noexcept;
+
+// The opposite; empty for unknown.
+std::string_view name_of(method_id m) noexcept;
 
 // Whether a revision has the method at all (REVISIONS §6).
 constexpr bool exists_in(method_id m, revision r) noexcept {

@@ -223,6 +223,7 @@ void engine::method_tools_call(request& r) {
     r.target = name.str();
     r.tool = r.registered().find_tool(r.target);
     if (r.tool == nullptr) {
+        r.outcome = "not_found";
         return refuse(r, bad_params("Unknown tool", R"({"field":"name","reason":"not_found"})"));
     }
     r.arguments = r.params["arguments"];
@@ -273,6 +274,7 @@ void engine::method_prompts_get(request& r) {
     r.target = name.str();
     r.prompt = r.registered().find_prompt(r.target);
     if (r.prompt == nullptr) {
+        r.outcome = "not_found";
         return refuse(r, bad_params("Unknown prompt", R"({"field":"name","reason":"not_found"})"));
     }
     r.arguments = r.params["arguments"];

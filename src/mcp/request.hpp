@@ -21,7 +21,9 @@
 #include "coro/sync.hpp"
 #include "http/head.hpp"
 #include "io/timer_wheel.hpp"
+#include "mcp/meters.hpp"
 #include "mcp/method.hpp"
+#include "mcp/outcome.hpp"
 #include "mcp/registry.hpp"
 #include "mcp/reply_channel.hpp"
 #include "mcp/revision.hpp"
@@ -37,6 +39,7 @@ class task_run;
 struct edition {
     std::uint64_t number = 0;
     std::shared_ptr<const registry> offers;
+    meters::rows rows;  // where its tools are counted
     std::size_t requests = 0;
 };
 
@@ -126,7 +129,7 @@ struct request_state : base::list_hook<in_flight_tag> {
     bool finished = false;
     bool held_session = false;
     bool in_table = false;
-    const char* outcome = "ok";  // for the log: ok, tool_error, timeout, …
+    mcp::outcome outcome;
 };
 
 }  // namespace pillion::detail

@@ -142,8 +142,8 @@ base::byte_buffer handler_error(request& r, const detail::result_state& result) 
     return error_reply(r, f);
 }
 
-base::byte_buffer internal_fault(request& r, const char* outcome) {
-    r.outcome = outcome;
+base::byte_buffer internal_fault(request& r, outcome how) {
+    r.outcome = how;
     fault f;
     f.code = rpc::internal_error;
     f.message = "Internal error";

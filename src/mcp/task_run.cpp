@@ -43,16 +43,15 @@ bool task_run::notify(request& r, base::byte_buffer message) noexcept {
 void task_run::reply(request& r, base::byte_buffer message,
                      std::uint16_t /*http_status*/) noexcept {
     says_.cancel();
-    const std::string_view outcome = outcome_of(r, message.view());
-    const bool is_error = outcome.starts_with(R"("error")");
+    const std::string_view said = outcome_of(r, message.view());
+    const bool is_error = said.starts_with(R"("error")");
     // A result that is an error of the tool: opposite in the two dialects (AMBIGUITIES §2.20).
-    const bool is_failure =
-        is_error || (!r.modern() && r.outcome == std::string_view("tool_error"));
+    const bool is_failure = is_error || (!r.modern() && r.outcome == outcome("tool_error"));
     std::string why;
     if (is_error) {
         base::byte_buffer text(r.memory.pool());
         text.append("{");
-        text.append(outcome);
+        text.append(said);
         text.append("}");
         why = r.parse(text.view())["error"]["message"].str();
     } else if (is_failure) {
@@ -60,7 +59,7 @@ void task_run::reply(request& r, base::byte_buffer message,
     }
     auto finish = [&](task_record& t) {
         t.status = is_failure ? task_status::failed : task_status::completed;
-        t.outcome = outcome;
+        t.outcome = said;
         t.questions.clear();
         t.message = is_failure ? why : unsaid_.empty() ? t.message : unsaid_;
         return true;

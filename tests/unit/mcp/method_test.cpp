@@ -42,6 +42,7 @@ TEST(method, every_name_is_found_and_exists_in_its_eras) {
     for (const row& r : rows) {
         SCOPED_TRACE(r.name);
         EXPECT_EQ(find_method(r.name), r.id);
+        EXPECT_EQ(name_of(r.id), r.name);
         for (std::size_t i = 0; i < revisions; ++i) {
             const auto rev = static_cast<revision>(i);
             const bool legacy = r.legacy && (r.before_2025_11_25 || rev == revision::r2025_11_25);

@@ -15,14 +15,14 @@ tool_result nothing(context& ctx) { return ctx.result(); }
 task<prompt_result> no_prompt(context& ctx, json::view) { co_return ctx.prompt(); }
 task<resource_result> no_resource(context& ctx, std::string_view) { co_return ctx.contents(); }
 
-struct outcome {
+struct freezing {
     std::unique_ptr<const registry> made;
     std::string fault;
     std::vector<std::string> warnings;
 };
 
-outcome freeze(server& s) {
-    outcome o;
+freezing freeze(server& s) {
+    freezing o;
     o.made = registry::freeze(s.state().defs, o.fault, o.warnings);
     return o;
 }
@@ -31,7 +31,7 @@ outcome freeze(server& s) {
 std::string fault_of(const std::function<void(server&)>& fill) {
     server s("n", "1");
     fill(s);
-    const outcome o = freeze(s);
+    const freezing o = freeze(s);
     EXPECT_EQ(o.made == nullptr, !o.fault.empty());
     EXPECT_EQ(o.fault.find('\n'), std::string::npos);
     return o.fault;
@@ -122,7 +122,7 @@ TEST(registry, unwise_names_are_warned_about_and_served) {
     s.tool(std::string(129, 'a')).about("a").run(nothing);
     s.tool("a.good-Name_1").about("a").run(nothing);
     s.tool("silent").run(nothing);
-    const outcome o = freeze(s);
+    const freezing o = freeze(s);
     ASSERT_NE(o.made, nullptr);
     ASSERT_EQ(o.warnings.size(), 3U);
     EXPECT_NE(o.warnings[2].find("no description"), std::string::npos);
@@ -137,7 +137,7 @@ TEST(registry, entries_are_found_by_name_and_listed_in_order) {
         s.resource(std::string("u:") + name).name(name).run(no_resource);
         s.resource_template(std::string("t:{x}/") + name).name(name).run(no_resource);
     }
-    const outcome o = freeze(s);
+    const freezing o = freeze(s);
     ASSERT_NE(o.made, nullptr);
     const registry& r = *o.made;
     ASSERT_EQ(r.tools().size(), 3U);
@@ -220,7 +220,7 @@ std::string keys_in(const std::string& text) {
 TEST(registry, tools_show_each_revision_only_the_fields_it_knows) {
     server s("n", "1");
     fill_all(s);
-    const outcome o = freeze(s);
+    const freezing o = freeze(s);
     ASSERT_NE(o.made, nullptr) << o.fault;
     const rendered& full = o.made->tools()[0].entry;
     EXPECT_EQ(keys_in(full[0]), "name description inputSchema ");
@@ -247,7 +247,7 @@ TEST(registry, tools_show_each_revision_only_the_fields_it_knows) {
 TEST(registry, prompts_and_resources_show_each_revision_only_the_fields_it_knows) {
     server s("n", "1");
     fill_all(s);
-    const outcome o = freeze(s);
+    const freezing o = freeze(s);
     ASSERT_NE(o.made, nullptr) << o.fault;
     const rendered& p = o.made->prompts()[0].entry;
     const rendered& r = o.made->resources()[0].entry;
@@ -275,7 +275,7 @@ TEST(registry, prompts_and_resources_show_each_revision_only_the_fields_it_knows
 TEST(registry, server_info_and_capabilities_by_revision) {
     server s("n", "1");
     fill_all(s);
-    const outcome o = freeze(s);
+    const freezing o = freeze(s);
     ASSERT_NE(o.made, nullptr);
     const auto info = [&](revision r) {
         return keys_in(std::string(o.made->implementation_json(r)));
@@ -292,7 +292,7 @@ TEST(registry, server_info_and_capabilities_by_revision) {
     EXPECT_NE(o.made->capabilities_json(revision::r2025_03_26).find(R"("completions":{})"),
               std::string_view::npos);
     server bare("n", "1");
-    const outcome b = freeze(bare);
+    const freezing b = freeze(bare);
     ASSERT_NE(b.made, nullptr);
     EXPECT_EQ(b.made->capabilities_json(modern), R"({"logging":{}})");
     EXPECT_FALSE(b.made->has_resources() || b.made->has_completions());
@@ -308,7 +308,7 @@ TEST(registry, schemas_refer_to_each_other_and_to_shared_ones) {
          R"({"$id":"https://example.com/a","type":"object",)"
          R"("properties":{"city":{"$ref":"city"}}})");
     tool(s, "b", R"({"type":"object","properties":{"inner":{"$ref":"https://example.com/a"}}})");
-    const outcome o = freeze(s);
+    const freezing o = freeze(s);
     ASSERT_NE(o.made, nullptr) << o.fault;
     base::chunk_pool pool;
     base::arena memory(pool);
@@ -346,7 +346,7 @@ TEST(registry, schemas_are_published_keyword_by_keyword) {
         R"("x-own":[1e2,"\u00e9"],"additionalProperties":false})";
     server s("n", "1");
     s.tool("t").input(schema::raw(text)).run(nothing);
-    const outcome o = freeze(s);
+    const freezing o = freeze(s);
     ASSERT_NE(o.made, nullptr) << o.fault;
     for (const std::string& entry : o.made->tools()[0].entry) {
         EXPECT_NE(entry.find(R"("inputSchema":)" + text), std::string::npos) << entry;
