@@ -81,7 +81,9 @@ class context {
         const std::string_view list[] = {std::string_view(parts)...};
         return text_parts(list, sizeof...(parts), false);
     }
-    // The same, marked as a failure of the tool that the model can read (isError).
+    // The same, marked as a failure of the tool that the model can read (isError): say what it can
+    // do about it. What looks like a secret or a stack trace is removed, in the corporate profile
+    // also absolute paths, internal addresses and SQL.
     template <class... Parts>
     tool_result error(const Parts&... parts) {
         const std::string_view list[] = {std::string_view(parts)...};
@@ -92,9 +94,12 @@ class context {
     tool_result error(const pillion::error& what);
     // An empty result to add to.
     tool_result result();
-    // A JSON-RPC error instead of a result: for protocol faults, not for failures of the tool.
-    // `data_json` (may be empty) becomes error.data. The code should be outside -32768…-32000
-    // unless the specification defines it.
+    // A JSON-RPC error instead of a result: for protocol faults, not for failures of the tool. Of
+    // the message one line of at most 300 bytes goes out, without paths, addresses, SQL, secrets
+    // and texts of the client; the log has all of it. `data_json` (may be empty) is an object; its
+    // members that server::error_data() and the specification know become error.data. The code
+    // should be outside -32768…-32000 unless the specification or the corporate standard defines it
+    // (-32006: something behind this server is down; -32007: a conflict).
     tool_result rpc_error(int code, std::string_view message, std::string_view data_json = {});
     // For the library (fields.hpp): the arguments do not fit the handler's struct, `field` first.
     tool_result refuse_arguments(std::string_view field);
@@ -103,7 +108,7 @@ class context {
     tool_result missing_capability(std::string_view capability);
 
     prompt_result prompt(std::string_view description = {});
-    // A prompt that cannot be given: error -32602 with this text.
+    // A prompt that cannot be given: error -32602 with this text, cleaned as that of rpc_error().
     prompt_result prompt_error(std::string_view message);
     // The failure of a library call: -32603 with its text; a capability that the client lacks is
     // -32021 towards 2026-07-28.

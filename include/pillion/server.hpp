@@ -158,6 +158,11 @@ using resource_handler = std::function<task<resource_result>(context& ctx, std::
 // clients wait for the answer as usual. required: other clients are refused.
 enum class task_support : std::uint8_t { forbidden, optional, required };
 
+// What a server holds itself to. generic: what public clients expect of MCP. corporate: beyond that
+// HTTP statuses by error code, no HTTP without authentication, and rules for names, descriptions
+// and URI schemes, checked when the server starts (README, "Profiles").
+enum class server_profile : std::uint8_t { generic, corporate };
+
 // Describes one tool. Every function returns the builder; run() ends it.
 class tool_builder {
  public:
@@ -191,6 +196,9 @@ class tool_builder {
     tool_builder& destructive(bool yes = true);
     tool_builder& idempotent(bool yes = true);
     tool_builder& open_world(bool yes = true);
+    // Announces its end: the description begins with [DEPRECATED], the day it may go ("2027-03-31")
+    // and what to use instead (may be empty).
+    tool_builder& deprecated(std::string date, std::string instead = {});
     tool_builder& add_icon(icon what);
     // One `_meta` member of the definition, value as JSON text.
     tool_builder& meta(std::string key, std::string json);
@@ -262,6 +270,9 @@ class prompt_builder {
     prompt_builder& argument(std::string name, std::string description, bool required);
     // Completion of the argument declared last.
     prompt_builder& complete(completion_handler handler);
+    // Announces its end: the description begins with [DEPRECATED], the day it may go ("2027-03-31")
+    // and what to use instead (may be empty).
+    prompt_builder& deprecated(std::string date, std::string instead = {});
     prompt_builder& add_icon(icon what);
     prompt_builder& meta(std::string key, std::string json);
     // Missing required arguments are refused before the handler runs.
@@ -284,6 +295,9 @@ class resource_builder {
     resource_builder& mime_type(std::string text);
     resource_builder& size(std::int64_t bytes);
     resource_builder& annotate(const content_annotations& what);
+    // Announces its end: the description begins with [DEPRECATED], the day it may go ("2027-03-31")
+    // and what to use instead (may be empty).
+    resource_builder& deprecated(std::string date, std::string instead = {});
     resource_builder& add_icon(icon what);
     resource_builder& meta(std::string key, std::string json);
     // Templates: completion of one variable.
@@ -345,6 +359,13 @@ class server {
     // their
     // "$id". Nothing is ever fetched.
     server& shared_schema(std::string uri, const schema& shape);
+    // What it holds itself to (default: generic). --profile and the configuration file win. Before
+    // main().
+    server& profile(server_profile which);
+    server_profile profile() const noexcept;
+    // One more member that errors of handlers may carry in error.data. Those of the MCP
+    // specification, `field`, `reason` and `retryAfter` are always allowed; others are left out.
+    server& error_data(std::string member);
     // Entries per page of the four lists (default 50).
     server& page_size(std::size_t entries);
     // How long clients may cache lists and resources (2026-07-28; default 0 ms).

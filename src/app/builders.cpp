@@ -86,6 +86,11 @@ tool_builder& tool_builder::open_world(bool yes) {
     return *this;
 }
 
+tool_builder& tool_builder::deprecated(std::string date, std::string instead) {
+    definition_->ends = {std::move(date), std::move(instead)};
+    return *this;
+}
+
 tool_builder& tool_builder::add_icon(icon what) {
     definition_->icons.push_back(std::move(what));
     return *this;
@@ -140,6 +145,11 @@ prompt_builder& prompt_builder::complete(completion_handler handler) {
     return *this;
 }
 
+prompt_builder& prompt_builder::deprecated(std::string date, std::string instead) {
+    definition_->ends = {std::move(date), std::move(instead)};
+    return *this;
+}
+
 prompt_builder& prompt_builder::add_icon(icon what) {
     definition_->icons.push_back(std::move(what));
     return *this;
@@ -180,6 +190,11 @@ resource_builder& resource_builder::size(std::int64_t bytes) {
 resource_builder& resource_builder::annotate(const content_annotations& what) {
     definition_->annotations = what;
     definition_->last_modified = std::string(what.last_modified);
+    return *this;
+}
+
+resource_builder& resource_builder::deprecated(std::string date, std::string instead) {
+    definition_->ends = {std::move(date), std::move(instead)};
     return *this;
 }
 

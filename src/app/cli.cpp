@@ -172,6 +172,7 @@ int run_configured(server& s, const std::string& command, configuration start,
     }
     apply_log(*start.made);
     set_own_options(start);
+    s.profile(start.made->profile);
     std::string fault;
     auto registered = prepare(s, fault);
     if (registered == nullptr) {
@@ -207,7 +208,7 @@ int run_command(server& s, int argc, char** argv) {
                                           "\"; there are serve, stdio, check and version");
     }
     configuration start;
-    start.keys = make_config_table(state.options);
+    start.keys = make_config_table(state.options, s.profile());
     start.serving = command != "stdio";
     words w;
     CLI::App cli(describe(info), info.name + (command == "serve" ? "" : " " + command));

@@ -229,6 +229,22 @@ void add_metrics(config_table& to) {
                   .http_only = true});
 }
 
+void add_profile(config_table& to, server_profile otherwise) {
+    to.push_back({.section = "server",
+                  .name = "profile",
+                  .flag = "--profile",
+                  .type = choice,
+                  .fallback = otherwise == server_profile::corporate ? "corporate" : "generic",
+                  .words = {"generic", "corporate"},
+                  .help = "What the server holds itself to: generic or corporate (see README)"});
+    to.push_back({.section = "server",
+                  .name = "strict_e_codes",
+                  .type = boolean,
+                  .fallback = "false",
+                  .help = "Rate limits are -32603 instead of -32003 for clients of 2026-07-28",
+                  .live = true});
+}
+
 std::string size_text(std::int64_t n) {
     return n >= gib && n % gib == 0   ? std::to_string(n / gib) + "GiB"
            : n >= mib && n % mib == 0 ? std::to_string(n / mib) + "MiB"
@@ -237,12 +253,13 @@ std::string size_text(std::int64_t n) {
 
 }  // namespace
 
-config_table make_config_table(std::vector<detail::own_option>& own) {
+config_table make_config_table(std::vector<detail::own_option>& own, server_profile otherwise) {
     config_table all;
     add_http(all);
     add_server(all);
     add_limits(all);
     add_metrics(all);
+    add_profile(all, otherwise);
     // One that waits must not keep its pipe from ever being read again.
     all[static_cast<std::size_t>(key_id::in_flight)].min = 2;
     PILLION_ASSERT(all.size() == static_cast<std::size_t>(key_id::own_options));

@@ -45,6 +45,8 @@ enum class key_id : std::uint8_t {
     tasks_per_owner,
     task_bytes,
     metrics_listen,
+    profile,
+    strict_e_codes,
     own_options,  // how many there are above
 };
 
@@ -85,7 +87,8 @@ struct config_key {
 using config_table = std::vector<config_key>;
 
 // All keys; those of the server's own options are in the section "options", with _ for -.
-config_table make_config_table(std::vector<detail::own_option>& own);
+// `otherwise`: the profile where none is configured.
+config_table make_config_table(std::vector<detail::own_option>& own, server_profile otherwise);
 
 // What a value must be, for messages: "a number from 1 to 256".
 std::string expected_of(const config_key& key);

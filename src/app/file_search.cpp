@@ -57,7 +57,8 @@ schema search_input() {
                                          "out for everything"))
         .optional("regex", boolean().default_json("false").about(
                                "The pattern is a regular expression (RE2 syntax), not plain text"))
-        .optional("ignore_case", boolean().default_json("false"))
+        .optional("ignore_case",
+                  boolean().default_json("false").about("Whether A matches a as well"))
         .optional("max_results", integer()
                                      .min(1)
                                      .max(static_cast<double>(files::search_matches_max))

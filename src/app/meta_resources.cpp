@@ -13,12 +13,22 @@ constexpr std::string_view auth_text =
     "# Authentication\n"
     "\n"
     "Active: none. Requests carry no credentials, and every caller has the same rights: to read "
-    "what is served. An Authorization header is ignored.\n"
-    "\n"
-    "Therefore the server listens on loopback addresses only, unless its operator put something "
-    "that authenticates in front and said so with --insecure-no-auth. Over stdio the caller is "
-    "the process that started the server.\n"
-    "\n"
+    "what is served. An Authorization header is ignored; no claims or roles are read.\n"
+    "\n";
+
+constexpr std::string_view corporate_text =
+    "Profile: corporate. HTTP is served on unix sockets only, whose files admit the user of the "
+    "server alone, unless its operator put something that authenticates in front and said so with "
+    "--insecure-no-auth. Over stdio the caller is the process that started the server.\n"
+    "\n";
+
+constexpr std::string_view generic_text =
+    "Profile: generic. Therefore the server listens on loopback addresses only, unless its "
+    "operator put something that authenticates in front and said so with --insecure-no-auth. Over "
+    "stdio the caller is the process that started the server.\n"
+    "\n";
+
+constexpr std::string_view origin_text =
     "Web pages: requests whose Origin or Host is not on the operator's list are refused with "
     "403.\n";
 
@@ -41,6 +51,8 @@ constexpr std::string_view headers_text =
     "| Mcp-Method | method of the body; required from 2026-07-28 on |\n"
     "| Mcp-Name | tool, prompt or resource of the body; required from 2026-07-28 on |\n"
     "| Mcp-Param-* | tool arguments annotated with x-mcp-header; no built-in tool has one |\n"
+    "| Last-Event-ID | with GET: continue a broken stream, revisions before 2026-07-28 |\n"
+    "| Authorization | nothing reads it yet; never logged |\n"
     "| X-Request-Id | correlates logs: up to 128 visible ASCII characters, else one is made |\n"
     "| Access-Control-Request-Method, Access-Control-Request-Headers | preflights |\n"
     "\n"
@@ -93,19 +105,31 @@ void add(server& to, std::string uri, std::string name, std::string title, std::
         .text(std::move(text));
 }
 
-}  // namespace
+// What is active, as the profile has it (STANDARD row 12).
+std::string auth_of(const server& of) {
+    const bool corporate = of.profile() == server_profile::corporate;
+    std::string text(auth_text);
+    text.append(corporate ? corporate_text : generic_text).append(origin_text);
+    return text;
+}
 
-void add_meta_resources(server& to) {
+result<void> add_all(server& to) {
     const std::string markdown = "text/markdown";
     add(to, "pillion://agent/brief", "agent-brief", "When to use this server", "text/plain",
         std::string(agent_brief()));
     add(to, "pillion://agent/prompt", "agent-prompt", "How to use this server", "text/plain",
         std::string(agent_prompt()));
-    add(to, "use://auth", "auth", "Authentication", markdown, std::string(auth_text));
+    add(to, "use://auth", "auth", "Authentication", markdown, auth_of(to));
     add(to, "use://http-headers", "http-headers", "HTTP headers", markdown,
         std::string(headers_text));
     add(to, "project://version", "version", "Version", "application/json", version_text());
     add(to, "doc://readme", "readme", "Read me", markdown, std::string(readme_text));
+    return ok();
 }
+
+}  // namespace
+
+// When the command line has been read: the profile may come from there.
+void add_meta_resources(server& to) { to.on_start(add_all); }
 
 }  // namespace pillion::app

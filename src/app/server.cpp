@@ -73,6 +73,18 @@ server& server::shared_schema(std::string uri, const schema& shape) {
     return *this;
 }
 
+server& server::profile(server_profile which) {
+    state_->defs.profile = which;
+    return *this;
+}
+
+server_profile server::profile() const noexcept { return state_->defs.profile; }
+
+server& server::error_data(std::string member) {
+    state_->defs.error_members.push_back(std::move(member));
+    return *this;
+}
+
 server& server::page_size(std::size_t entries) {
     state_->defs.page_size = entries;
     return *this;

@@ -22,7 +22,7 @@ class settings_maker {
         if (given(key_id::path)) {
             to.path = text(key_id::path);
         }
-        to.allowed_origins = of(key_id::allowed_origins).texts;
+        read_origins(to);
         to.allowed_hosts = of(key_id::allowed_hosts).texts;
         to.legacy_sse = number(key_id::legacy_sse, 1) != 0;
         to.threads = size(key_id::threads, 1);
@@ -49,6 +49,11 @@ class settings_maker {
         s.body_bytes_max = size(key_id::body, s.body_bytes_max);
         s.batch_messages_max = size(key_id::batch, s.batch_messages_max);
         s.in_flight_per_pipe_max = size(key_id::in_flight, s.in_flight_per_pipe_max);
+        s.strict_e_codes = number(key_id::strict_e_codes, 0) != 0;
+        const std::string_view profile = given(key_id::profile)
+                                             ? text(key_id::profile)
+                                             : keys_[index_of(key_id::profile)].fallback;
+        to.profile = profile == "corporate" ? server_profile::corporate : server_profile::generic;
         mcp::memory_task_store::caps caps;
         caps.tasks = size(key_id::tasks, caps.tasks);
         caps.tasks_per_owner = size(key_id::tasks_per_owner, caps.tasks_per_owner);
@@ -59,7 +64,8 @@ class settings_maker {
     }
 
  private:
-    const config_value& of(key_id id) const { return values_[static_cast<std::size_t>(id)]; }
+    static constexpr std::size_t index_of(key_id id) { return static_cast<std::size_t>(id); }
+    const config_value& of(key_id id) const { return values_[index_of(id)]; }
     bool given(key_id id) const { return of(id).given; }
     std::string_view text(key_id id) const { return of(id).text(); }
     std::int64_t number(key_id id, std::int64_t fallback) const {
@@ -90,31 +96,50 @@ class settings_maker {
         }
         to.insecure_no_auth = number(key_id::insecure_no_auth, 0) != 0;
         for (std::size_t i = 0; i < specs.size(); ++i) {
-            if (auto spec = read_listener(from, i, specs[i], to.insecure_no_auth)) {
+            if (auto spec = read_listener(from, i, specs[i], to)) {
                 to.listen.push_back(std::move(*spec));
             }
         }
         if (given(key_id::metrics_listen)) {
-            to.metrics_listen = read_listener(key_id::metrics_listen, 0,
-                                              text(key_id::metrics_listen), to.insecure_no_auth);
+            to.metrics_listen =
+                read_listener(key_id::metrics_listen, 0, text(key_id::metrics_listen), to);
         }
     }
 
     // The `index`th address of a key; nothing with a fault.
     std::optional<io::listen_spec> read_listener(key_id from, std::size_t index,
-                                                 std::string_view text, bool insecure) {
+                                                 std::string_view text, const settings& so_far) {
         auto spec = io::parse_listen_spec(text);
         if (!spec) {
             fault(from, index, std::string("cannot listen there: ") + spec.error().detail);
-        } else if (!io::is_loopback(*spec) && !insecure) {
+        } else if (!io::is_loopback(*spec) && !so_far.insecure_no_auth) {
             fault(from, index,
                   "refusing to serve other machines without authentication; use a loopback "
                   "address, or --insecure-no-auth (http.insecure_no_auth) if something in "
+                  "front authenticates");
+        } else if (so_far.profile == server_profile::corporate && !so_far.insecure_no_auth &&
+                   from != key_id::metrics_listen && spec->kind != io::listen_kind::unix_path) {
+            // STANDARD row 37. The file of a unix socket of ours admits this user alone; who may
+            // use an inherited one is not known.
+            fault(from, index,
+                  "the corporate profile refuses HTTP without authentication; listen on "
+                  "unix:/path, or say --insecure-no-auth (http.insecure_no_auth) if something in "
                   "front authenticates");
         } else {
             return std::move(*spec);
         }
         return std::nullopt;
+    }
+
+    // STANDARD row 33: in production web pages are named one by one.
+    void read_origins(settings& to) {
+        to.allowed_origins = of(key_id::allowed_origins).texts;
+        for (std::size_t i = 0; i < to.allowed_origins.size(); ++i) {
+            if (to.profile == server_profile::corporate && to.allowed_origins[i] == "*") {
+                fault(key_id::allowed_origins, i,
+                      "the corporate profile names every origin, not *");
+            }
+        }
     }
 
     // Null with a fault, which shows the name of the file and nothing of the keys.
@@ -184,6 +209,7 @@ void keep_fixed(settings& next, const settings& running) {
     next.threads = running.threads;
     next.io = running.io;
     next.insecure_no_auth = running.insecure_no_auth;
+    next.profile = running.profile;
     next.service.sessions_max = running.service.sessions_max;
     next.service.tasks = running.service.tasks;
     if (next.random_state_keys && running.random_state_keys) {

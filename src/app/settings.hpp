@@ -34,6 +34,7 @@ struct settings {
     std::int64_t drain_timeout_ms = limits::drain_timeout_ms;
     log::level log_level = log::level::info;
     bool json_log = false;
+    server_profile profile = server_profile::generic;
     bool random_state_keys = true;  // none were given
     http::server_limits http;
     mcp::service_options service;

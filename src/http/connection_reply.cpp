@@ -67,17 +67,27 @@ void connection::choose_request_id(std::string_view wanted) noexcept {
         request_id_bytes_ = static_cast<std::uint8_t>(wanted.size());
         return;
     }
-    static_assert(sizeof(request_id_) >= 32);
+    // A random UUID (RFC 9562 §5.4; STANDARD row 104).
     static constexpr char digits[] = "0123456789abcdef";
+    static constexpr std::string_view shape = "xxxxxxxx-xxxx-4xxx-yxxx-xxxxxxxxxxxx";
+    static_assert(sizeof(request_id_) >= shape.size());
     char* to = request_id_;
-    for (int word = 0; word < 2; ++word) {
-        std::uint64_t bits = ids_.next();
-        for (int i = 0; i < 16; ++i) {
+    std::uint64_t bits = ids_.next();
+    for (std::size_t i = 0; i < shape.size(); ++i) {
+        if (i == shape.size() / 2) {
+            bits = ids_.next();
+        }
+        if (shape[i] == 'x') {
             *to++ = digits[bits & 15U];
             bits >>= 4U;
+        } else if (shape[i] == 'y') {
+            *to++ = digits[8 | (bits & 3U)];
+            bits >>= 4U;
+        } else {
+            *to++ = shape[i];
         }
     }
-    request_id_bytes_ = 32;
+    request_id_bytes_ = shape.size();
 }
 
 connection::step connection::refuse_request(std::uint16_t status, const char* reason) noexcept {
@@ -102,11 +112,14 @@ connection::step connection::refuse_and_close(const request_head* head, std::uin
 
 void connection::refuse(const request_head* head, std::uint16_t status,
                         const char* reason) noexcept {
+    if (request_id().empty()) {  // no head could be read
+        choose_request_id({});
+    }
     base::byte_buffer body(server_.loop().chunks(), exchange::head_gap);
     extra_header extra[exchange::refuse_headers_max];
     std::size_t extra_count = 0;
     const std::string_view type =
-        server_.handler().refuse(head, status, reason, body, extra, extra_count);
+        server_.handler().refuse(head, status, reason, request_id(), body, extra, extra_count);
     send_reply(status, type, std::move(body), extra, extra_count);
 }
 

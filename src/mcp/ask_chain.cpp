@@ -17,7 +17,7 @@ namespace pillion::mcp {
 
 namespace {
 
-bool refuse(fault& why, std::string_view message, std::string_view data) {
+bool refuse(fault& why, safe_text message, std::string_view data) {
     why.code = rpc::invalid_params;
     why.message = message;
     why.data_json = data;

@@ -42,7 +42,8 @@ void batch::run_member(json::view message, const session_ref& s) {
     if (e.kind == rpc::message_kind::invalid || handshake) {
         fault f;
         f.code = handshake ? rpc::invalid_request : e.code;
-        f.message = handshake ? "initialize may not be part of a batch" : e.fault;
+        f.message = handshake ? safe_text("initialize may not be part of a batch")
+                              : safe_text::of_constant(e.fault);
         return engine_.refuse(r, f);
     }
     engine_.serve(r);

@@ -74,7 +74,7 @@ detail::result_state* failed(detail::request_state& r, const pillion::error& wha
     }
     detail::result_state* out = new_state(r);
     out->code = rpc::internal_error;
-    out->message = what.detail;
+    out->message = mcp::error_text(r, what.detail);
     return out;
 }
 
@@ -157,28 +157,16 @@ tool_result context::error(const pillion::error& what) {
 tool_result context::refuse_arguments(std::string_view field) {
     detail::result_state* out = new_state(*state_);
     out->refused = true;
-    out->message = keep(field);
+    out->refused_field = keep(field);
     return tool_result(out);
 }
 
 tool_result context::rpc_error(int code, std::string_view message, std::string_view data_json) {
     detail::result_state* out = new_state(*state_);
     out->code = code == 0 ? rpc::internal_error : code;
-    out->message = keep(message);
-    // Rendered anew: no malformed or multi-line text reaches the wire. What is no object cannot
-    // stand beside the members that every error has, so it gets a name.
-    const json::view data = state_->parse(data_json);
-    if (data.exists()) {
-        base::byte_buffer text(state_->memory.pool());
-        json::writer w(text);
-        if (data.is_object()) {
-            w.value(data);
-        } else {
-            w.fragment(R"({"value":)");
-            w.value(data);
-            w.fragment("}");
-        }
-        out->data_json = keep(text.view());
+    out->message = mcp::error_text(*state_, message);
+    if (!data_json.empty()) {
+        out->data_json = mcp::error_data(*state_, state_->parse(data_json));
     }
     return tool_result(out);
 }
@@ -199,7 +187,7 @@ prompt_result context::prompt(std::string_view description) {
 prompt_result context::prompt_error(std::string_view message) {
     detail::result_state* out = new_state(*state_);
     out->code = rpc::invalid_params;
-    out->message = keep(message);
+    out->message = mcp::error_text(*state_, message);
     return prompt_result(out);
 }
 
@@ -212,6 +200,7 @@ resource_result context::contents() { return resource_result(new_state(*state_))
 resource_result context::not_found() {
     detail::result_state* out = new_state(*state_);
     out->code = state_->modern() ? rpc::invalid_params : rpc::resource_not_found;
+    out->http_status = state_->registered().corporate() ? 404 : 200;
     out->message = "Resource not found";
     base::byte_buffer data(state_->memory.pool());
     json::writer w(data);

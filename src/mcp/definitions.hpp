@@ -21,6 +21,12 @@
 
 namespace pillion::detail {
 
+// When it may go, and what to use instead.
+struct deprecation {
+    std::string date;  // empty: it stays
+    std::string instead;
+};
+
 using meta_list = std::vector<std::pair<std::string, std::string>>;
 
 // How calls of a tool may run as tasks.
@@ -36,6 +42,7 @@ struct tool_definition {
     std::string name;
     std::string title;
     std::string description;
+    deprecation ends;
     std::string input_json;                  // empty: no arguments
     std::string output_json;                 // empty: none
     std::chrono::milliseconds timeout{0};    // 0: the server's
@@ -64,6 +71,7 @@ struct prompt_definition {
     std::string name;
     std::string title;
     std::string description;
+    deprecation ends;
     std::vector<prompt_argument> arguments;
     std::vector<icon> icons;
     meta_list meta;
@@ -78,6 +86,7 @@ struct resource_definition {
     std::string name;
     std::string title;
     std::string description;
+    deprecation ends;
     std::string mime_type;
     std::int64_t size = -1;
     std::optional<content_annotations> annotations;
@@ -115,6 +124,8 @@ struct definitions {
     std::vector<std::shared_ptr<resource_provider>> providers;
     std::vector<std::pair<std::string, std::string>> schemas;  // by URI, for "$ref"
     std::size_t page_size = 0;                                 // 0: the default
+    server_profile profile = server_profile::generic;
+    std::vector<std::string> error_members;  // beside those everybody knows
     std::chrono::milliseconds cache_ttl{0};
 };
 

@@ -226,7 +226,7 @@ void engine::refuse(request& r, const fault& why) noexcept {
     finish(r);
 }
 
-void engine::reply(request& r, base::byte_buffer message, std::uint16_t http_status) noexcept {
+void engine::reply(request& r, base::byte_buffer message) noexcept {
     if (!r.replied) {
         note_end(r, message.size());
     }
@@ -237,7 +237,7 @@ void engine::reply(request& r, base::byte_buffer message, std::uint16_t http_sta
     r.heartbeat.cancel();
     if (reply_channel* to = r.channel) {
         r.channel = nullptr;
-        to->reply(r, std::move(message), http_status);
+        to->reply(r, std::move(message), r.http_status);
     }
     if (r.finished) {
         maybe_free(r);
@@ -248,7 +248,7 @@ void engine::reply_error(request& r, const fault& why) noexcept {
     if (r.outcome == outcome()) {
         r.outcome = "error";
     }
-    reply(r, error_reply(r, why), why.http_status);
+    reply(r, error_reply(r, why));
 }
 
 void engine::finish(request& r) noexcept {
@@ -270,10 +270,10 @@ task<> engine::guarded(request& r, task<> body) {
         co_await std::move(body);
         co_return;
     } catch (const std::exception& e) {
-        // The text may hold secrets of the user's: it goes to the log only.
+        // The text goes to the log only, without what looks like a secret.
         log::error("mcp.handler_threw",
                    {log::kv("method", r.method), log::kv("target", r.target),
-                    log::kv("request_id", r.request_id), log::kv("what", e.what())});
+                    log::kv("request_id", r.request_id), log::kv("what", log_text(r, e.what()))});
     } catch (...) {
         log::error("mcp.handler_threw", {log::kv("method", r.method), log::kv("target", r.target),
                                          log::kv("request_id", r.request_id)});

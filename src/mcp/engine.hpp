@@ -85,8 +85,9 @@ class engine {
 
     // ---- for the methods ----
 
-    // Sends the final message, once; afterwards the request has no channel.
-    void reply(request& r, base::byte_buffer message, std::uint16_t http_status = 200) noexcept;
+    // Sends the final message, once, with the request's HTTP status; afterwards the request has no
+    // channel.
+    void reply(request& r, base::byte_buffer message) noexcept;
     void reply_error(request& r, const fault& why) noexcept;
     // Runs an asynchronous body as the request's own task and sees to deadline and cancellation.
     void run(request& r, task<> body) noexcept;

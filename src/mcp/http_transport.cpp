@@ -23,6 +23,8 @@ constexpr std::string_view allow_mcp = "POST, GET, DELETE, OPTIONS";
 constexpr std::string_view allow_read = "GET, HEAD";
 constexpr std::string_view sse_path = "/sse";
 constexpr std::string_view message_path = "/messages";
+// Of a version that is not known: no version is longer.
+constexpr std::size_t requested_bytes_max = 64;
 
 // The JSON-RPC code that goes with a status the HTTP layer decided on (STANDARD row 28).
 int code_of(std::uint16_t status) noexcept {
@@ -170,8 +172,8 @@ http::admission http_transport::admit(const http::exchange& ex) noexcept {
 }
 
 std::string_view http_transport::refuse(const http::request_head* head, std::uint16_t status,
-                                        std::string_view reason, base::byte_buffer& body,
-                                        http::extra_header* extra,
+                                        std::string_view reason, std::string_view request_id,
+                                        base::byte_buffer& body, http::extra_header* extra,
                                         std::size_t& extra_count) noexcept {
     extra_count = 0;
     if (status == 405) {
@@ -183,8 +185,10 @@ std::string_view http_transport::refuse(const http::request_head* head, std::uin
     } else if (status == 503) {
         extra[extra_count++] = {"Retry-After", "30"};
     }
-    write_error_without_id(body, code_of(status),
-                           reason.empty() ? http::reason_phrase(status) : reason, {}, false);
+    fault why;
+    why.code = code_of(status);
+    why.message = safe_text::of_constant(reason.empty() ? http::reason_phrase(status) : reason);
+    write_error(body, why, request_id);
     return json_type;
 }
 
@@ -236,26 +240,15 @@ void http_transport::handle(http::exchange& ex) noexcept {
     fail(ex, 404, rpc::invalid_request, "Not found");
 }
 
-void http_transport::fail(http::exchange& ex, std::uint16_t status, int code,
-                          std::string_view message, json::view id, std::string_view data) {
+void http_transport::fail(http::exchange& ex, std::uint16_t status, int code, safe_text message,
+                          json::view id, std::string_view data) {
     http_client& c = client_of(ex);
     base::byte_buffer body(engine_.loop().chunks(), http::exchange::head_gap);
-    json::writer w(body);
-    w.fragment(R"({"jsonrpc":"2.0")");
-    if (id.exists()) {
-        w.key_raw(R"("id":)");
-        rpc::write_id(w, id);
-    }
-    w.fragment(R"(,"error":{"code":)");
-    w.integer(code);
-    w.key_raw(R"("message":)");
-    w.string(message);
-    w.fragment(R"(,"data":{"requestId":)");
-    w.string_lossy(ex.request_id());
-    if (data.size() > 2) {
-        w.raw(data.substr(1, data.size() - 2));
-    }
-    w.fragment("}}}");
+    fault why;
+    why.code = code;
+    why.message = message;
+    why.data_json = data;
+    write_error(body, why, ex.request_id(), id);
     http::extra_header extra[cors_headers::room];
     ex.respond(status, json_type, std::move(body), extra, cors_headers(c.origin).put(extra));
 }
@@ -292,7 +285,7 @@ bool http_transport::find_session(http::exchange& ex, http_client& c, session_re
         w.fragment(R"({"supported":)");
         w.raw(all_revisions_json());
         w.key_raw(R"("requested":)");
-        w.string_lossy(version);
+        w.string_lossy(version.substr(0, requested_bytes_max));
         w.end_object();
         fail(ex, 400, rpc::unsupported_version, "Unsupported protocol version", id, data.view());
         return false;
@@ -318,7 +311,7 @@ void http_transport::handle_message(http::exchange& ex, request& r, json::view r
     const rpc::envelope e = rpc::classify(root);
     http_client& c = client_of(ex);
     if (e.kind == rpc::message_kind::invalid) {
-        fail(ex, 400, e.code, e.fault, e.id);
+        fail(ex, 400, e.code, safe_text::of_constant(e.fault), e.id);
         return engine_.discard(r);
     }
     const http::request_head& head = ex.head();
@@ -395,9 +388,10 @@ void http_transport::handle_batch(http::exchange& ex, request& r, json::view roo
     if (!has_batches(s->negotiated()) || root.size() == 0 ||
         root.size() > engine_.options().batch_messages_max) {
         fail(ex, 400, rpc::invalid_request,
-             !has_batches(s->negotiated()) ? "Batches are not part of this protocol revision"
-             : root.size() == 0            ? "A batch may not be empty"
-                                           : "Too many messages in one batch");
+             !has_batches(s->negotiated())
+                 ? safe_text("Batches are not part of this protocol revision")
+             : root.size() == 0 ? safe_text("A batch may not be empty")
+                                : safe_text("Too many messages in one batch"));
         return engine_.discard(r);
     }
     r.head = nullptr;
@@ -445,8 +439,9 @@ void http_transport::handle_get(http::exchange& ex) {
     if (outcome != event_log::outcome::found) {
         // An honest error rather than a stream with a hole in it.
         return fail(ex, 400, rpc::invalid_request,
-                    outcome == event_log::outcome::gap ? "Events behind Last-Event-ID were dropped"
-                                                       : "Unknown Last-Event-ID");
+                    outcome == event_log::outcome::gap
+                        ? safe_text("Events behind Last-Event-ID were dropped")
+                        : safe_text("Unknown Last-Event-ID"));
     }
     if (missed.standalone) {
         return legacy_stream::open(engine_, ex, std::move(s), c.origin, &*from);

@@ -43,8 +43,9 @@ class http_transport final : public http::request_handler {
     http::admission admit(const http::exchange& ex) noexcept override;
     void handle(http::exchange& ex) noexcept override;
     std::string_view refuse(const http::request_head* head, std::uint16_t status,
-                            std::string_view reason, base::byte_buffer& body,
-                            http::extra_header* extra, std::size_t& extra_count) noexcept override;
+                            std::string_view reason, std::string_view request_id,
+                            base::byte_buffer& body, http::extra_header* extra,
+                            std::size_t& extra_count) noexcept override;
 
  private:
     enum class place : std::uint8_t { mcp, sse, messages, health, ready, home, nowhere };
@@ -63,7 +64,7 @@ class http_transport final : public http::request_handler {
     void handle_delete(http::exchange& ex);
     void handle_options(http::exchange& ex);
     void handle_health(http::exchange& ex, place which);
-    void fail(http::exchange& ex, std::uint16_t status, int code, std::string_view message,
+    void fail(http::exchange& ex, std::uint16_t status, int code, safe_text message,
               json::view id = {}, std::string_view data = {});
     bool find_session(http::exchange& ex, http_client& c, session_ref& out, json::view id = {});
     http_client& client_of(http::exchange& ex);

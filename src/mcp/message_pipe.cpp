@@ -75,32 +75,29 @@ void message_pipe::reply(request& r, base::byte_buffer message,
 
 void message_pipe::drop(request& /*r*/) noexcept { one_ended(); }
 
-void message_pipe::send_error(int code, std::string_view message, json::view id) {
+void message_pipe::send_error(int code, safe_text message, json::view id) {
     base::byte_buffer out(engine_.loop().chunks(), http::exchange::head_gap);
     // Revisions before 2025-11-25 want an id, if only null (AMBIGUITIES G10).
     const bool null_id = session_ != nullptr && !error_id_optional(session_->negotiated());
-    if (!id.exists()) {
-        write_error_without_id(out, code, message, {}, null_id);
-    } else {
-        json::writer w(out);
-        w.fragment(R"({"jsonrpc":"2.0","id":)");
-        rpc::write_id(w, id);
-        w.fragment(R"(,"error":{"code":)");
-        w.integer(code);
-        w.key_raw(R"("message":)");
-        w.string(message);
-        w.fragment("}}");
-    }
+    fault why;
+    why.code = code;
+    why.message = message;
+    write_error(out, why, {request_id_, request_id_bytes_}, id, null_id);
     send(std::move(out));
+}
+
+void message_pipe::count_message() noexcept {
+    constexpr std::size_t number_bytes_max = 20;
+    char* const number =
+        request_id_ + prefix_.copy(request_id_, sizeof request_id_ - number_bytes_max);
+    const auto end = std::to_chars(number, request_id_ + sizeof request_id_, ++messages_);
+    request_id_bytes_ = static_cast<std::uint8_t>(end.ptr - request_id_);
 }
 
 void message_pipe::take_message(std::string_view text) {
     request& r = engine_.make();
-    // A request id of our own for the log (STANDARD row 107).
-    char id[40];
-    char* const number = id + prefix_.copy(id, sizeof id - 20);
-    const auto end = std::to_chars(number, id + sizeof id, ++messages_);
-    r.request_id = r.memory.dup({id, static_cast<std::size_t>(end.ptr - id)});
+    count_message();
+    r.request_id = r.memory.dup({request_id_, request_id_bytes_});
     base::chunk* input = engine_.loop().chunks().take(text.size() + limits::padding);
     std::memcpy(input->data(), text.data(), text.size());
     input->end = static_cast<std::uint32_t>(text.size());
@@ -127,15 +124,14 @@ void message_pipe::take_batch(request& r, json::view root) {
 }
 
 // Why a request may not run now; empty when it may.
-std::string_view message_pipe::objection(const request& r, const rpc::envelope& e,
-                                         bool modern_era) const {
+safe_text message_pipe::objection(const request& r, const rpc::envelope& e, bool modern_era) const {
     if ((serves_modern_ && engine_.running(nullptr, r.id)) ||
         (session_ != nullptr && engine_.running(session_.get(), r.id))) {
         return "A request with this id is still running";
     }
     if (modern_era) {
-        return serves_modern_ ? std::string_view{}
-                              : "This transport ends with protocol revision 2025-11-25";
+        return serves_modern_ ? safe_text()
+                              : safe_text("This transport ends with protocol revision 2025-11-25");
     }
     const bool handshake = e.method == "initialize";
     if (handshake && session_ != nullptr) {
@@ -149,7 +145,7 @@ std::string_view message_pipe::objection(const request& r, const rpc::envelope& 
 
 void message_pipe::take_request(request& r, const rpc::envelope& e, json::view root) {
     if (e.kind == rpc::message_kind::invalid) {
-        send_error(e.code, e.fault, e.id);
+        send_error(e.code, safe_text::of_constant(e.fault), e.id);
         return engine_.discard(r);
     }
     if (e.kind == rpc::message_kind::notification) {

@@ -39,8 +39,10 @@ class message_pipe : public reply_channel, protected paced_listener {
 
     // Handles one message.
     void take_message(std::string_view text);
-    // Sends an error; without `id` it belongs to no request.
-    void send_error(int code, std::string_view message, json::view id = {});
+    // Sends an error about the message that was taken last; without `id` it belongs to no request.
+    void send_error(int code, safe_text message, json::view id = {});
+    // Gives the next message a request id of our own, for the log (STANDARD row 107).
+    void count_message() noexcept;
     // Requests under way.
     std::size_t under_way() const noexcept { return open_; }
     // Modern calls whose client is gone have been given up.
@@ -55,13 +57,15 @@ class message_pipe : public reply_channel, protected paced_listener {
 
     void take_request(request& r, const rpc::envelope& e, json::view root);
     void take_batch(request& r, json::view root);
-    std::string_view objection(const request& r, const rpc::envelope& e, bool modern_era) const;
+    safe_text objection(const request& r, const rpc::envelope& e, bool modern_era) const;
 
     std::string_view prefix_;
     bool serves_modern_;
     session_ref session_;
     std::size_t open_ = 0;
     std::uint64_t messages_ = 0;
+    char request_id_[40];
+    std::uint8_t request_id_bytes_ = 0;
 };
 
 }  // namespace pillion::mcp

@@ -3,6 +3,7 @@
 
 #include "base/log.hpp"
 #include "mcp/ask_chain.hpp"
+#include "mcp/conventions.hpp"
 #include "mcp/engine.hpp"
 #include "mcp/modern_checks.hpp"
 #include "rpc/errors.hpp"
@@ -11,7 +12,7 @@ namespace pillion::mcp {
 
 namespace {
 
-fault bad_params(std::string_view message, std::string_view data = {}) {
+fault bad_params(safe_text message, std::string_view data = {}) {
     fault f;
     f.code = rpc::invalid_params;
     f.message = message;
@@ -30,7 +31,7 @@ task<> get_prompt(engine& e, request& r) {
     prompt_result out = co_await std::move(call);
     if (!r.replied) {
         const detail::result_state& state = *request::state_of(out);
-        e.reply(r, prompt_reply(r, state), state.http_status);
+        e.reply(r, prompt_reply(r, state));
     }
     e.finish(r);
 }
@@ -47,7 +48,7 @@ task<> read_resource(engine& e, request& r) {
     resource_result out = co_await std::move(call);
     if (!r.replied) {
         const detail::result_state& state = *request::state_of(out);
-        e.reply(r, resource_reply(r, state), state.http_status);
+        e.reply(r, resource_reply(r, state));
     }
     e.finish(r);
 }
@@ -58,7 +59,7 @@ task<> complete(engine& e, request& r, const completion_handler* handler, std::s
     completion_result out = co_await std::move(call);
     if (!r.replied) {
         const detail::result_state& state = *request::state_of(out);
-        e.reply(r, completion_reply(r, state), state.http_status);
+        e.reply(r, completion_reply(r, state));
     }
     e.finish(r);
 }
@@ -69,16 +70,16 @@ std::string_view in_words(request& r, const schema_check::report& why) {
     for (std::size_t i = 0; i < why.count; ++i) {
         const schema_check::failure& one = why.errors[i];
         text.append(i == 0 ? "Invalid arguments: " : "; ");
-        text.append(one.path.empty() ? std::string_view("/") : one.path);
+        text.append(one.path.empty() ? std::string_view("/") : safe_pointer(one.path, r.memory));
         text.append(": ");
         text.append(one.message);
     }
     return r.memory.dup(text.view());
 }
 
-void write_reason(json::writer& w, const schema_check::failure& one) {
+void write_reason(request& r, json::writer& w, const schema_check::failure& one) {
     w.key_raw(R"("field":)");
-    w.string_lossy(one.path);
+    w.string_lossy(safe_pointer(one.path, r.memory));
     w.key_raw(R"("reason":)");
     w.string_lossy(one.reason);
 }
@@ -88,12 +89,12 @@ std::string_view as_data(request& r, const schema_check::report& why) {
     base::byte_buffer data(r.memory.pool());
     json::writer w(data);
     w.begin_object();
-    write_reason(w, why.errors[0]);
+    write_reason(r, w, why.errors[0]);
     w.key_raw(R"("errors":)");
     w.begin_array();
     for (std::size_t i = 0; i < why.count; ++i) {
         w.begin_object();
-        write_reason(w, why.errors[i]);
+        write_reason(r, w, why.errors[i]);
         w.key_raw(R"("message":)");
         w.string_lossy(why.errors[i].message);
         w.end_object();
@@ -109,6 +110,7 @@ void refuse_arguments(engine& e, request& r, const schema_check::report& why) {
     r.outcome = "bad_arguments";
     if (bad_arguments_are_results(r.rev)) {
         tool_result out = r.ctx.error(in_words(r, why));
+        request::state_of(out)->trusted = true;
         e.reply(r, tool_reply(r, *request::state_of(out)));
         return e.finish(r);
     }
@@ -135,9 +137,9 @@ void refuse_undecoded(engine& e, request& r, std::string_view field) {
 void tool_answer(engine& e, request& r, const tool_result& out) {
     const detail::result_state& state = *request::state_of(out);
     if (state.refused) {
-        return refuse_undecoded(e, r, state.message);
+        return refuse_undecoded(e, r, state.refused_field);
     }
-    e.reply(r, tool_reply(r, state), state.http_status);
+    e.reply(r, tool_reply(r, state));
     e.finish(r);
 }
 
@@ -158,7 +160,7 @@ void call_plain(engine& e, request& r) {
     } catch (const std::exception& fault) {
         log::error("mcp.handler_threw",
                    {log::kv("target", r.target), log::kv("request_id", r.request_id),
-                    log::kv("what", fault.what())});
+                    log::kv("what", log_text(r, fault.what()))});
     } catch (...) {
         log::error("mcp.handler_threw",
                    {log::kv("target", r.target), log::kv("request_id", r.request_id)});
@@ -327,8 +329,10 @@ void engine::method_resources_read(request& r) {
         }
     }
     if (r.resource == nullptr) {
+        const bool own =
+            !r.registered().corporate() || is_own_uri(r.target, r.registered().info().name);
         for (const auto& provider : r.registered().providers()) {
-            if (provider->owns(r.target)) {
+            if (own && provider->owns(r.target)) {
                 r.provider = provider.get();
                 break;
             }

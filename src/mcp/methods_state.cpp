@@ -8,7 +8,7 @@ namespace pillion::mcp {
 
 namespace {
 
-fault bad_params(std::string_view message, std::string_view data) {
+fault bad_params(safe_text message, std::string_view data) {
     fault f;
     f.code = rpc::invalid_params;
     f.message = message;

@@ -13,7 +13,7 @@ namespace pillion::mcp {
 
 namespace {
 
-bool refusal(fault& why, int code, std::string_view message, std::string_view data = {},
+bool refusal(fault& why, int code, safe_text message, std::string_view data = {},
              std::uint16_t http_status = 200) {
     why.code = code;
     why.message = message;

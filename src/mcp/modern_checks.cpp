@@ -11,7 +11,7 @@ namespace pillion::mcp {
 
 namespace {
 
-bool fail(fault& why, int code, std::uint16_t status, std::string_view message,
+bool fail(fault& why, int code, std::uint16_t status, safe_text message,
           std::string_view data = {}) noexcept {
     why.code = code;
     why.http_status = status;
@@ -20,7 +20,7 @@ bool fail(fault& why, int code, std::uint16_t status, std::string_view message,
     return false;
 }
 
-bool mismatch(fault& why, std::string_view message) noexcept {
+bool mismatch(fault& why, safe_text message) noexcept {
     return fail(why, rpc::header_mismatch, 400, message);
 }
 
@@ -38,6 +38,9 @@ bool usable(const http::request_head& head, http::header_id id) noexcept {
     return head.count(id) == 1 && plain_bytes(head.get(id));
 }
 
+// Of a version that is not known: no version is longer.
+constexpr std::size_t requested_bytes_max = 64;
+
 bool unsupported(request& r, std::string_view requested, fault& why) {
     base::byte_buffer data(r.memory.pool());
     json::writer w(data);
@@ -45,7 +48,7 @@ bool unsupported(request& r, std::string_view requested, fault& why) {
     // A legacy version in modern form cannot be served without its session (AMBIGUITIES G4).
     w.raw(find_revision(requested) ? R"(["2026-07-28"])" : all_revisions_json());
     w.key_raw(R"("requested":)");
-    w.string_lossy(requested);
+    w.string_lossy(requested.substr(0, requested_bytes_max));
     w.end_object();
     return fail(why, rpc::unsupported_version, 400, "Unsupported protocol version",
                 r.memory.dup(data.view()));

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 
+#include "base/ascii.hpp"
 #include "base/limits.hpp"
 #include "base/utf8.hpp"
 #include "json/document.hpp"
+#include "mcp/conventions.hpp"
 #include "mcp/render.hpp"
 
 namespace pillion::mcp {
@@ -35,6 +37,27 @@ bool check_meta(const detail::meta_list& meta, const std::string& where, std::st
         }
     }
     return true;
+}
+
+bool is_date(std::string_view text) noexcept {
+    constexpr std::string_view shape = "0000-00-00";
+    if (text.size() != shape.size()) {
+        return false;
+    }
+    for (std::size_t i = 0; i < shape.size(); ++i) {
+        if (shape[i] == '0' ? !base::is_digit(text[i]) : text[i] != '-') {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool check_end(const detail::deprecation& ends, const std::string& where, std::string& fault) {
+    if (ends.date.empty() || is_date(ends.date)) {
+        return true;
+    }
+    fault = where + ": deprecated() takes a date such as 2027-03-31";
+    return false;
 }
 
 // The schemas that others may refer to, parsed: those given by URI, and what has an "$id".
@@ -158,7 +181,7 @@ bool registry::add_tools(std::string& fault, std::vector<std::string>& warnings)
             fault = where + ": task_ttl() and task_poll() must be positive";
             return false;
         }
-        if (!check_meta(d.meta, where, fault)) {
+        if (!check_meta(d.meta, where, fault) || !check_end(d.ends, where, fault)) {
             return false;
         }
         tool t;
@@ -197,7 +220,7 @@ bool registry::add_prompts(std::string& fault) {
             fault = where + (d.name.empty() ? ": needs a name" : ": has no handler, call run()");
             return false;
         }
-        if (!check_meta(d.meta, where, fault)) {
+        if (!check_meta(d.meta, where, fault) || !check_end(d.ends, where, fault)) {
             return false;
         }
         for (const detail::prompt_argument& a : d.arguments) {
@@ -229,7 +252,7 @@ bool registry::add_resources(std::string& fault) {
             fault = where + ": has no handler, call run() or text()";
             return false;
         }
-        if (!check_meta(d.meta, where, fault)) {
+        if (!check_meta(d.meta, where, fault) || !check_end(d.ends, where, fault)) {
             return false;
         }
         has_completions_ = has_completions_ || !d.complete.empty();
@@ -275,6 +298,21 @@ void registry::render_server() {
     short_info_ = render_implementation(brief, modern);
 }
 
+bool registry::follow_conventions(std::string& fault, std::vector<std::string>& warnings) const {
+    std::string wrong;
+    for (finding& one : check_conventions(from_)) {
+        if (!one.must) {
+            warnings.push_back(std::move(one.text));
+        } else {
+            wrong += (wrong.empty() ? "" : "; ") + one.text;
+        }
+    }
+    if (!wrong.empty()) {
+        fault = "the corporate profile does not allow this: " + wrong;
+    }
+    return wrong.empty();
+}
+
 std::unique_ptr<const registry> registry::freeze(const detail::definitions& from,
                                                  std::string& fault,
                                                  std::vector<std::string>& warnings) {
@@ -286,6 +324,9 @@ std::unique_ptr<const registry> registry::freeze(const detail::definitions& from
         return nullptr;
     }
     if (!r->add_tools(fault, warnings) || !r->add_prompts(fault) || !r->add_resources(fault)) {
+        return nullptr;
+    }
+    if (r->corporate() && !r->follow_conventions(fault, warnings)) {
         return nullptr;
     }
     r->render_server();

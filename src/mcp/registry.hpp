@@ -49,8 +49,9 @@ struct resource {
 class registry {
  public:
     // Checks and compiles everything. Returns null and a one-line `fault` when something is wrong
-    // (duplicate name, malformed schema, resource without handler); `warnings` collects what is
-    // legal but unwise (names some clients refuse).
+    // (duplicate name, malformed schema, resource without handler; in the corporate profile also
+    // what conventions.hpp says); `warnings` collects what is legal but unwise (names some clients
+    // refuse).
     static std::unique_ptr<const registry> freeze(const detail::definitions& from,
                                                   std::string& fault,
                                                   std::vector<std::string>& warnings);
@@ -72,6 +73,9 @@ class registry {
 
     const detail::implementation_info& info() const noexcept { return from_.info; }
     std::size_t page_size() const noexcept { return page_size_; }
+    bool corporate() const noexcept { return from_.profile == server_profile::corporate; }
+    // Members of error.data that handlers may give, beside those everybody knows.
+    const std::vector<std::string>& error_members() const noexcept { return from_.error_members; }
     std::int64_t cache_ttl_ms() const noexcept { return from_.cache_ttl.count(); }
 
     bool has_tools() const noexcept { return !tools_.empty() || from_.offered_tools; }
@@ -101,6 +105,7 @@ class registry {
     bool add_tools(std::string& fault, std::vector<std::string>& warnings);
     bool add_prompts(std::string& fault);
     bool add_resources(std::string& fault);
+    bool follow_conventions(std::string& fault, std::vector<std::string>& warnings) const;
     void render_server();
 
     detail::definitions from_;

@@ -54,6 +54,17 @@ void put_description(json::builder& b, const std::string& text) {
     }
 }
 
+// The description, behind the announcement of its end (STANDARD row 116).
+void put_description(json::builder& b, const std::string& text, const detail::deprecation& ends) {
+    if (ends.date.empty()) {
+        return put_description(b, text);
+    }
+    std::string all = "[DEPRECATED] To be removed after " + ends.date;
+    all += ends.instead.empty() ? "." : "; use " + ends.instead + " instead.";
+    all += (text.empty() ? "" : " ") + text;
+    put_description(b, all);
+}
+
 void put_hints(json::builder& b, const detail::tool_definition& t, revision r) {
     const bool any = t.read_only || t.destructive || t.idempotent || t.open_world;
     if (!has_tool_annotations(r) || (!any && t.title.empty())) {
@@ -82,7 +93,7 @@ std::string render_tool(const detail::tool_definition& t, bool output_is_object,
     json::builder b;
     b.begin_object().member("name", t.name);
     put_title(b, t.title, r);
-    put_description(b, t.description);
+    put_description(b, t.description, t.ends);
     b.key("inputSchema")
         .raw(t.input_json.empty() ? R"({"type":"object","additionalProperties":false})"
                                   : std::string_view(t.input_json));
@@ -107,7 +118,7 @@ std::string render_prompt(const detail::prompt_definition& p, revision r) {
     json::builder b;
     b.begin_object().member("name", p.name);
     put_title(b, p.title, r);
-    put_description(b, p.description);
+    put_description(b, p.description, p.ends);
     if (!p.arguments.empty()) {
         b.key("arguments").begin_array();
         for (const detail::prompt_argument& a : p.arguments) {
@@ -127,7 +138,7 @@ std::string render_resource(const detail::resource_definition& d, revision r) {
     json::builder b;
     b.begin_object().member(d.is_template ? "uriTemplate" : "uri", d.uri).member("name", d.name);
     put_title(b, d.title, r);
-    put_description(b, d.description);
+    put_description(b, d.description, d.ends);
     if (!d.mime_type.empty()) {
         b.member("mimeType", d.mime_type);
     }

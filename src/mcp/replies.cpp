@@ -2,7 +2,9 @@
 
 #include <cmath>
 
+#include "base/log.hpp"
 #include "mcp/engine.hpp"
+#include "mcp/error_map.hpp"
 #include "mcp/task_run.hpp"
 #include "rpc/envelope.hpp"
 
@@ -80,39 +82,37 @@ base::byte_buffer empty_result(request& r) {
     return out;
 }
 
-base::byte_buffer error_reply(request& r, const fault& f) {
-    base::byte_buffer out = r.new_message();
+void write_error(base::byte_buffer& out, const fault& f, std::string_view request_id, json::view id,
+                 bool null_id) {
+    if (log::enabled(log::level::debug)) {
+        log::debug("mcp.error", {log::kv("request_id", request_id), log::kv("code", f.code),
+                                 log::kv("message", f.message.view())});
+    }
     json::writer w(out);
-    w.fragment(R"({"jsonrpc":"2.0","id":)");
-    rpc::write_id(w, r.id);
+    w.fragment(R"({"jsonrpc":"2.0")");
+    if (id.exists() || null_id) {
+        w.fragment(R"(,"id":)");
+        rpc::write_id(w, id);
+    }
     w.fragment(R"(,"error":{"code":)");
     w.integer(f.code);
     w.key_raw(R"("message":)");
-    w.string_lossy(f.message);
-    // requestId lets users and operators find the log line (STANDARD row 96); members that the
-    // specification defines stay beside it.
+    w.string_lossy(f.message.view());
     w.fragment(R"(,"data":{"requestId":)");
-    w.string_lossy(r.request_id);
+    w.string_lossy(request_id);
     if (f.data_json.size() > 2) {
         w.raw(f.data_json.substr(1, f.data_json.size() - 2));
     }
     w.fragment("}}}");
-    return out;
 }
 
-void write_error_without_id(base::byte_buffer& out, int code, std::string_view message,
-                            std::string_view data_json, bool null_id) {
-    json::writer w(out);
-    w.fragment(null_id ? R"({"jsonrpc":"2.0","id":null,"error":{"code":)"
-                       : R"({"jsonrpc":"2.0","error":{"code":)");
-    w.integer(code);
-    w.key_raw(R"("message":)");
-    w.string_lossy(message);
-    if (!data_json.empty()) {
-        w.key_raw(R"("data":)");
-        w.raw(data_json);
-    }
-    w.fragment("}}");
+base::byte_buffer error_reply(request& r, const fault& f) {
+    r.http_status = http_status_of(f.code, f.http_status, r.registered().corporate());
+    fault out = f;
+    out.code = wire_code(f.code, r.modern(), r.engine.options().strict_e_codes);
+    base::byte_buffer text = r.new_message();
+    write_error(text, out, r.request_id, r.id);
+    return text;
 }
 
 base::byte_buffer progress_message(request& r, double done, double total,

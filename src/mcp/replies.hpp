@@ -12,15 +12,17 @@
 #include "json/writer.hpp"
 #include "mcp/request.hpp"
 #include "mcp/result_state.hpp"
+#include "mcp/safe_text.hpp"
 
 namespace pillion::mcp {
 
 // A refusal: JSON-RPC error, and the HTTP status it travels with where nothing was sent yet.
-// `data_json` is a JSON object text or empty; message and data live long enough to be rendered.
+// `data_json` is a JSON object text or empty, made here or by error_data(); both live long enough
+// to be rendered.
 struct fault {
     int code = 0;
     std::uint16_t http_status = 200;
-    std::string_view message;
+    safe_text message;
     std::string_view data_json;
 };
 
@@ -34,11 +36,13 @@ void write_caching(request& r, json::writer& w, std::int64_t ttl_ms, bool shared
 
 // The empty result.
 base::byte_buffer empty_result(request& r);
-// An error with the request's id.
+// The one place that writes errors. Where there is no `id`, `null_id` writes "id":null, else it is
+// left out. Every error has data.requestId, by which users and operators find the log line
+// (STANDARD row 96).
+void write_error(base::byte_buffer& out, const fault& f, std::string_view request_id,
+                 json::view id = {}, bool null_id = false);
+// An error with the request's id; its HTTP status becomes that of the request.
 base::byte_buffer error_reply(request& r, const fault& f);
-// An error that belongs to no readable request: `null_id` writes "id":null, else it is left out.
-void write_error_without_id(base::byte_buffer& out, int code, std::string_view message,
-                            std::string_view data_json, bool null_id);
 
 // Results of handlers. The error form (code != 0) is theirs, too.
 base::byte_buffer tool_reply(request& r, const detail::result_state& result);

@@ -130,6 +130,7 @@ struct request_state : base::list_hook<in_flight_tag> {
     bool held_session = false;
     bool in_table = false;
     mcp::outcome outcome;
+    std::uint16_t http_status = 200;  // of the answer, where nothing was sent before it
 };
 
 }  // namespace pillion::detail

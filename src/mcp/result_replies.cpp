@@ -161,10 +161,14 @@ bool has_text(const detail::result_state& result) noexcept {
 
 // Writes contents until the size limit of a result is reached, then a visible mark (STANDARD
 // rows 92, 98): text is cut between characters, anything else is left out whole.
-void write_contents(json::writer& w, const detail::result_state& result, revision r) {
+void write_contents(request& req, json::writer& w, const detail::result_state& result) {
+    const revision r = req.rev;
     std::size_t left = limits::tool_result_bytes_max;
     bool cut = false;
-    for (const node* n = result.first; n != nullptr; n = n->next) {
+    for (node* n = result.first; n != nullptr; n = n->next) {
+        if (result.failed && !result.trusted && n->what == node::kind::text) {
+            n->body = tool_text(req, n->body);
+        }
         const bool binary = n->what == node::kind::image || n->what == node::kind::audio ||
                             n->what == node::kind::resource_blob;
         const std::size_t cost =
@@ -227,7 +231,7 @@ base::byte_buffer tool_reply(request& r, const detail::result_state& result) {
     json::writer w = begin_result(r, out);
     w.key_raw(R"("content":)");
     w.begin_array();
-    write_contents(w, result, r.rev);
+    write_contents(r, w, result);
     if ((proven || structured.exists()) && !has_text(result)) {
         base::byte_buffer text(out.pool());
         if (!proven) {

@@ -9,6 +9,8 @@
 
 #include <pillion/content.hpp>
 
+#include "mcp/safe_text.hpp"
+
 namespace pillion::detail {
 
 struct request_state;
@@ -46,7 +48,8 @@ struct result_state {
     std::string_view structured;   // JSON text
     bool has_structured = false;
     bool structured_proven = false;  // it satisfies the schema of the handler's struct
-    bool refused = false;            // the arguments did not fit; `message` names the field
+    bool refused = false;            // the arguments did not fit, `refused_field` first
+    bool trusted = false;            // the text is ours: it needs no sanitizing
     bool failed = false;             // isError
     std::int64_t ttl_ms = -1;        // resources; negative: the server's
     bool shared_cache = false;
@@ -56,8 +59,9 @@ struct result_state {
     // A JSON-RPC error instead of a result when code is not 0.
     int code = 0;
     std::uint16_t http_status = 200;
-    std::string_view message;
+    mcp::safe_text message;
     std::string_view data_json;
+    std::string_view refused_field;
 };
 
 // Appends a content to the result, everything copied into the request's arena.

@@ -44,6 +44,8 @@ struct service_options {
     std::size_t body_bytes_max = limits::body_bytes_max;  // also a line of stdio
     std::size_t batch_messages_max = limits::batch_messages_max;
     std::size_t in_flight_per_pipe_max = limits::in_flight_per_connection_max;
+    // -32003 is not said to clients of 2026-07-28 (error_map.hpp).
+    bool strict_e_codes = false;
     // What seals the state of calls that ask; null: a random key.
     std::shared_ptr<const crypto::key_ring> state_keys;
     // Where tasks are kept; null: in memory. start

@@ -121,6 +121,7 @@ void stdio_transport::refuse_oversize() {
     char* copy = static_cast<char*>(memory.allocate(text.size() + limits::padding, 1));
     text.copy(copy, text.size());
     const json::parse_result parsed = json::parse(copy, text.size(), memory);
+    count_message();
     const bool usable = parsed.ok && (parsed.root.is_string() || parsed.root.is_integer());
     send_error(rpc::too_large, "Message too large", usable ? parsed.root : json::view{});
 }

@@ -12,10 +12,12 @@ inline constexpr int internal_error = -32603;
 // MCP up to 2025-11-25; from 2026-07-28 on invalid_params says it.
 inline constexpr int resource_not_found = -32002;
 // Corporate standard.
+inline constexpr int server_error = -32000;
 inline constexpr int rate_limited = -32003;
 inline constexpr int timed_out = -32004;
 inline constexpr int too_large = -32005;
 inline constexpr int unavailable = -32006;
+inline constexpr int conflict = -32007;
 // MCP 2026-07-28.
 inline constexpr int header_mismatch = -32020;
 inline constexpr int missing_capability = -32021;

@@ -26,7 +26,7 @@ struct config_case {
         own[0].text = &root;
         own[1].name = "no-ignore";
         own[1].on = &hidden;
-        keys = make_config_table(own);
+        keys = make_config_table(own, server_profile::generic);
     }
 
     environment from() const {

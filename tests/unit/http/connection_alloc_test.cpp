@@ -67,7 +67,7 @@ class quiet_handler final : public request_handler {
             answer(request);
         }
     }
-    std::string_view refuse(const request_head*, std::uint16_t, std::string_view,
+    std::string_view refuse(const request_head*, std::uint16_t, std::string_view, std::string_view,
                             base::byte_buffer&, extra_header*, std::size_t&) noexcept override {
         return {};
     }

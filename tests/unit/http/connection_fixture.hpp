@@ -270,7 +270,7 @@ class test_handler : public request_handler, public exchange_listener {
         reply(request, text);
     }
     std::string_view refuse(const request_head*, std::uint16_t status, std::string_view reason,
-                            base::byte_buffer& body, extra_header*,
+                            std::string_view, base::byte_buffer& body, extra_header*,
                             std::size_t&) noexcept override {
         body.append(std::to_string(status));
         body.append(" ");

@@ -38,6 +38,7 @@ constexpr row rows[] = {
     {"tasks/cancel", method_id::tasks_cancel, true, true, false},
 };
 
+// STANDARD rows 60, 61
 TEST(method, every_name_is_found_and_exists_in_its_eras) {
     for (const row& r : rows) {
         SCOPED_TRACE(r.name);
@@ -57,6 +58,7 @@ TEST(method, unknown_exists_nowhere) {
     }
 }
 
+// STANDARD row 61
 TEST(method, near_misses_are_unknown) {
     for (const row& r : rows) {
         const std::string name(r.name);

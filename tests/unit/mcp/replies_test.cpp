@@ -34,6 +34,7 @@ class replies {
                                       const char* output) {
         world_options o;
         o.more = [body = std::move(body), output](server& s) {
+            s.error_data("a").error_data("b");
             auto t = s.tool("it");
             if (output != nullptr) {
                 t.output(schema::raw(output));
@@ -246,20 +247,24 @@ TEST(replies, data_of_errors_is_merged_with_the_request_id) {
     const row rows[] = {
         {"", "a", ""},
         {"{}", "a", ""},
+        {R"({"c":1})", "c", ""},
+        {R"({"requestId":"x","a":2})", "a", "2"},
         {"{ }", "a", ""},
         {"{ \"a\" :\n 1 }", "a", "1"},
+        {R"({"uri":"u:/x/y","reason":"at /x/y"})", "uri", "\"u:/x/y\""},
+        {R"({"uri":"u:/x/y","reason":"at /x/y"})", "reason", "\"at [removed]\""},
         {R"({"a":"x","b":{}})", "b", "{}"},
-        {"[1, 2]", "value", "[1,2]"},
-        {"7", "value", "7"},
+        {"[1, 2]", "value", ""},
+        {"7", "value", ""},
         {"{broken", "a", ""},
         {"}{", "a", ""},
     };
     for (const row& want : rows) {
-        replies r([&](context& ctx) { return ctx.rpc_error(1234, "m\n\xFF", want.data); });
+        replies r([&](context& ctx) { return ctx.rpc_error(1234, "m\xFF\n at x", want.data); });
         const parsed p = r.call("2026-07-28");
         SCOPED_TRACE(p.raw());
         EXPECT_EQ(p.code(), 1234);
-        EXPECT_EQ(p["error"]["message"].str(), "m\n\xEF\xBF\xBD");
+        EXPECT_EQ(p["error"]["message"].str(), "m\xEF\xBF\xBD");
         EXPECT_TRUE(p["error"]["data"]["requestId"].is_string());
         base::chunk_pool pool;
         base::byte_buffer text(pool);

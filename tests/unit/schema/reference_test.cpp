@@ -138,6 +138,7 @@ TEST(reference, a_vocabulary_that_is_left_out_asserts_nothing) {
               "#/$schema: the metaschemas of https://x.test/turn come to no end");
 }
 
+// STANDARD row 70
 TEST(reference, each_resource_speaks_its_own_dialect) {
     const checked check(R"({"properties":{"a":{"$id":"https://x.test/old","items":[{"type":"null"}],
         "$schema":"http://json-schema.org/draft-07/schema#"},

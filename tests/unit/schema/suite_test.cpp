@@ -106,6 +106,7 @@ compile_options asserting() {
 
 // cross-draft needs a draft that is not known here; refs into 2019-09 documents are refused.
 // dependencies-compatibility is about a keyword of older drafts that 2020-12 dropped.
+// STANDARD row 70
 TEST(suite, draft_2020_12) { run_folder("draft2020-12", "", {}, {}, 1299); }
 TEST(suite, draft_2020_12_formats) {
     run_folder("draft2020-12", "optional/format", asserting(), {}, 750);
@@ -115,6 +116,7 @@ TEST(suite, draft_2020_12_optional) {
 }
 
 // content asserts nothing here (2020-12 made that the rule for all drafts).
+// STANDARD row 70
 TEST(suite, draft_7) { run_folder("draft7", "", {}, {}, 927); }
 TEST(suite, draft_7_formats) { run_folder("draft7", "optional/format", asserting(), {}, 660); }
 TEST(suite, draft_7_optional) {
