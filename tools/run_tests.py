@@ -175,7 +175,8 @@ def sources(*patterns):
 def suite_lint(count):
     """house rules, coroutine rules, formatting, syntax of scripts"""
     for command in (["tools/tidy.py"], ["tools/tidy.py", "--self-test"],
-                    ["tools/lint_coro.py"], ["tools/lint_coro.py", "--self-test"]):
+                    ["tools/lint_coro.py"], ["tools/lint_coro.py", "--self-test"],
+                    ["tools/standard_rows.py"]):
         code, output = run([PYTHON, *command], PROGRAM_S)
         count.check(" ".join(command), code == 0, output)
     code, version = run(["tools/setup", "clang"], BUILD_S)

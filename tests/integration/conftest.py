@@ -141,3 +141,31 @@ def stdio(io):
     for one in running:
         if one.process.poll() is None or not one.process.stdout.closed:
             one.close()
+
+
+@pytest.fixture(scope="session")
+def corporate(io):
+    """A server of the corporate profile that offers only what that allows."""
+    running = Server(fixture_bin(), "--io", io, "--port", 0, "--conforming", "--profile",
+                     "corporate", "--insecure-no-auth")
+    yield running
+    running.stop()
+
+
+@pytest.fixture(scope="session")
+def leaking(io):
+    """The same in the generic profile."""
+    running = Server(fixture_bin(), "--io", io, "--port", 0, "--conforming")
+    yield running
+    running.stop()
+
+
+@pytest.fixture(scope="session")
+def shipped(io, tmp_path_factory):
+    """The server that ships, over a small directory."""
+    root = tmp_path_factory.mktemp("shipped")
+    (root / "note.txt").write_text("one\ntwo\n", encoding="utf-8")
+    (root / "bytes.bin").write_bytes(bytes(range(256)))
+    running = Server(pillion_bin(), "--io", io, "--port", 0, "--root", root)
+    yield running
+    running.stop()

@@ -232,6 +232,7 @@ def test_an_answer_of_several_blocks(asker):
 
 # ---- what the client cannot do is not asked of it ----
 
+@pytest.mark.row(59)
 @pytest.mark.parametrize("tool", TOOLS)
 @pytest.mark.parametrize("rev", LEGACY)
 def test_without_the_capability_nothing_is_sent(make_peer, way, rev, tool):
@@ -414,6 +415,7 @@ def test_the_first_answer_counts(make_peer, way):
     assert peer.request("ping") == {}
 
 
+@pytest.mark.row(102)
 @pytest.mark.parametrize("rev", "CD")
 def test_a_late_answer_is_dropped(make_peer, way, rev):
     peer = make_peer(way, rev)

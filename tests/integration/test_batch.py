@@ -41,6 +41,7 @@ def by_id(found):
     return {message.get("id"): message for message in found}
 
 
+@pytest.mark.row(18, 26)
 def test_requests_are_all_answered(b):
     members = [b.compose("ping"), b.compose("tools/list"),
                b.compose("tools/call", {"name": "echo", "arguments": {"text": "x"}}),
@@ -122,6 +123,7 @@ def test_batches_are_limited(b):
     assert response.status in (400, 413) and found["error"]["code"] in (-32600, -32005)
 
 
+@pytest.mark.row(18, 26)
 @pytest.mark.parametrize("letter", "ACDE")
 def test_other_revisions_have_none(make_client, letter):
     client = make_client(letter).open()

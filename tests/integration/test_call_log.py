@@ -8,6 +8,8 @@ import socket
 import subprocess
 import time
 
+import pytest
+
 from http_client import Connection
 from mcp_client import compact, modern_params
 from server_process import fixture_bin
@@ -15,6 +17,7 @@ from server_process import fixture_bin
 SECRET = "a text that nobody should find in a log"
 
 
+@pytest.mark.row(108)
 def test_one_line_a_call(start, make_client):
     server = start()
     client = make_client("E", of=server)
@@ -30,6 +33,7 @@ def test_one_line_a_call(start, make_client):
     assert not any(SECRET in text for text in server.log)
 
 
+@pytest.mark.row(108)
 def test_json_lines(start, make_client):
     server = start("--log-format", "json")
     make_client("D", of=server).open().tool("test_simple_text", {},

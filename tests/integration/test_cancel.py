@@ -42,6 +42,7 @@ def cancel(client, identifier, **more):
     assert reply.status == 202
 
 
+@pytest.mark.row(64)
 def test_a_notification_stops_a_legacy_call(legacy, counts):
     connection, identifier = legacy.begin("tools/call", LONG)
     counts.wait("started")
@@ -106,6 +107,7 @@ def test_a_legacy_disconnect_stops_nothing(legacy, counts):
     counts.wait("finished")
 
 
+@pytest.mark.row(64)
 @pytest.mark.parametrize("how", ["close", "reset"])
 def test_a_modern_disconnect_stops_the_call(modern, counts, how):
     connection, _ = modern.begin("tools/call", LONG)
@@ -173,6 +175,7 @@ def test_the_end_of_the_input_stops_what_runs(stdio):
     pipe.close(timeout=15)
 
 
+@pytest.mark.row(65)
 def test_initialize_is_not_cancelled(stdio):
     pipe = stdio()
     message = pipe.compose("initialize", {

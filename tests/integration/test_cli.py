@@ -69,6 +69,7 @@ def test_a_listener_that_cannot_be(listener):
     assert done.returncode in (1, 2) and len(done.stderr.splitlines()) == 1, done
 
 
+@pytest.mark.row(36, 37)
 @pytest.mark.parametrize("host", ["0.0.0.0", "::"])
 def test_a_bind_for_the_world_needs_a_word(host):
     line = fails(2, "serve", "--port", "0", "--host", host, "--root", os.curdir)

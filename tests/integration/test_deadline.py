@@ -12,6 +12,7 @@ pytestmark = pytest.mark.asan
 LIMIT_S = 0.3
 
 
+@pytest.mark.row(94, 99)
 def test_a_call_that_takes_too_long(client):
     before = time.monotonic()
     reply = client.tool("test_deadline", {"ms": 20_000})
@@ -24,6 +25,7 @@ def test_a_call_in_time(client):
     assert client.tool_text("test_deadline", {"ms": 10}) == "slept"
 
 
+@pytest.mark.row(94, 99)
 def test_a_stream_that_takes_too_long_ends_with_an_error(client):
     reply = client.tool("test_deadline", {"ms": 20_000, "announce": True},
                         meta={"progressToken": 1})

@@ -166,6 +166,7 @@ def test_what_is_not_given_out(files, path):
     refused(files, path)
 
 
+@pytest.mark.row(95)
 def test_the_error_tells_no_path_of_the_machine(files, tree):
     for path in ("none", "../secret.txt", "outside", "fifo"):
         assert str(tree) not in refused(files, path)

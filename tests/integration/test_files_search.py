@@ -58,6 +58,7 @@ def test_options(client):
     assert around["before"] == ["one"] and around["after"] == ["three"]
 
 
+@pytest.mark.row(92)
 def test_truncation_shows(client):
     assert search(client, "Needle", max_results=2)["truncated"] is True
     assert search(client, "Needle", max_results=3)["truncated"] is False

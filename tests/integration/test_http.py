@@ -38,6 +38,7 @@ def assert_refusal(response, status):
 
 # ---- the good case and its variants ----
 
+@pytest.mark.row(20, 27)
 def test_a_plain_request(connect):
     response = connect().request("POST", "/mcp", E_HEADERS, echo())
     assert response.status == 200 and text_of(response) == "hello"
@@ -52,6 +53,7 @@ def test_content_types_that_mean_json(connect, content_type):
     assert connect().request("POST", "/mcp", headers, echo()).status == 200
 
 
+@pytest.mark.row(24)
 @pytest.mark.parametrize("content_type", [None, "text/plain", "application/jsonp", "application",
                                           "text/json", "application/x-www-form-urlencoded", ""])
 def test_content_types_that_do_not(connect, content_type):
@@ -65,6 +67,7 @@ def test_a_content_coding_is_refused(connect):
     assert_refusal(connect().request("POST", "/mcp", headers, echo()), 415)
 
 
+@pytest.mark.row(25)
 @pytest.mark.parametrize("accept", [
     None, "*/*", "application/json, text/event-stream", "text/event-stream,application/json",
     "application/*, text/*", "application/json;q=0.9, text/event-stream;q=0.1",
@@ -74,6 +77,7 @@ def test_accept_that_covers_both(connect, accept):
     assert connect().request("POST", "/mcp", headers, echo()).status == 200
 
 
+@pytest.mark.row(25)
 @pytest.mark.parametrize("accept", ["text/html", "image/*", "application/xml, text/plain",
                                     "application/json;q=0, text/event-stream;q=0"])
 def test_accept_that_covers_neither(connect, accept):
@@ -92,6 +96,7 @@ def test_what_is_no_json(connect, body):
     assert error["code"] == -32700
 
 
+@pytest.mark.row(26)
 @pytest.mark.parametrize("message", [
     1, "x", None, True, {}, {"jsonrpc": "2.0"}, {"jsonrpc": "1.0", "id": 1, "method": "ping"},
     {"id": 1, "method": "ping"}, {"jsonrpc": "2.0", "id": None, "method": "ping"},
@@ -124,6 +129,7 @@ def test_white_space_around_a_message(connect):
     assert text_of(connect().request("POST", "/mcp", E_HEADERS, body)) == "hello"
 
 
+@pytest.mark.row(97)
 def test_the_largest_body_and_one_more(connect):
     room = LIMIT - len(echo(""))
     connection = connect()
@@ -142,6 +148,7 @@ def test_a_refused_body_does_not_hide_the_refusal(connect):
     assert connection.at_eof()
 
 
+@pytest.mark.row(97)
 def test_a_chunked_body_beyond_the_limit(connect):
     connection = connect()
     connection.send_request("POST", "/mcp", [*E_HEADERS, ("Transfer-Encoding", "chunked")])
@@ -173,6 +180,7 @@ def test_malformed_chunks(connect, chunks):
 
 # ---- methods and paths ----
 
+@pytest.mark.row(20)
 @pytest.mark.parametrize("method", ["PUT", "PATCH", "TRACE", "FOO"])
 def test_methods_that_are_not_offered(connect, method):
     response = connect().request(method, "/mcp", [])
@@ -205,6 +213,7 @@ def test_a_query_does_not_change_the_path(connect):
     assert connect().request("POST", "/mcp?x=1", E_HEADERS, echo()).status == 200
 
 
+@pytest.mark.row(38)
 def test_a_token_in_the_query_is_refused(connect):
     assert_refusal(connect().request("POST", "/mcp?access_token=x", E_HEADERS, echo()), 400)
 
@@ -214,6 +223,7 @@ def test_options(connect):
     assert response.status == 204
 
 
+@pytest.mark.row(23, 112, 113)
 def test_health_and_ready(connect):
     health = connect().request("GET", "/health")
     assert health.status == 200
@@ -310,6 +320,7 @@ def test_no_continue_for_what_is_refused(connect):
 
 # ---- request ids ----
 
+@pytest.mark.row(104)
 def test_request_ids(connect):
     connection = connect()
     first = connection.request("GET", "/health")["X-Request-Id"]

@@ -137,6 +137,7 @@ def test_initialize_comes_once(sse):
     assert sse.request("ping") == {}
 
 
+@pytest.mark.row(13, 15)
 def test_lists_and_calls(sse):
     assert any(tool["name"] == "echo" for tool in sse.request("tools/list")["tools"])
     assert sse.request("prompts/list")["prompts"]
@@ -516,6 +517,7 @@ def test_calls_at_the_end_of_the_server(start):
     running.stop()
 
 
+@pytest.mark.row(15)
 def test_it_can_be_turned_off(start):
     running = start("--no-legacy-sse")
     for method, path, body in (("GET", "/sse", None), ("POST", "/messages?sessionId=x", b"{}"),

@@ -15,11 +15,13 @@ def hello(version, **changes):
     return {key: value for key, value in params.items() if value is not ...}
 
 
+@pytest.mark.row(3, 4)
 @pytest.mark.parametrize("letter", LEGACY)
 def test_a_known_version_is_echoed(make_client, letter):
     assert make_client(letter).initialize()["protocolVersion"] == VERSIONS[letter]
 
 
+@pytest.mark.row(6)
 @pytest.mark.parametrize("asked", ["2026-07-28", "2023-01-01", "2099-12-31", "1.0", "", "2025-11-2",
                                    "2025-11-25 ", "banana", "\u00e9" * 300])
 def test_any_other_version_is_answered_with_the_latest_legacy_one(make_client, asked):
@@ -36,6 +38,7 @@ def test_a_malformed_initialize_is_refused(make_client, changes):
     assert reply.response["Mcp-Session-Id"] is None
 
 
+@pytest.mark.row(6)
 def test_a_missing_version_is_told_what_is_supported(make_client):
     error = make_client("D").call("initialize", hello(...)).error
     assert set(VERSIONS[letter] for letter in LEGACY) <= set(error.data["supported"])
@@ -63,6 +66,7 @@ def test_a_second_initialize_on_a_pipe_is_refused(stdio, legacy_rev):
     assert pipe.request("ping") == {}
 
 
+@pytest.mark.row(56, 57)
 def test_requests_before_initialize_are_refused_on_a_pipe(stdio, legacy_rev):
     pipe = stdio(rev=legacy_rev)
     assert pipe.request("ping") == {}
@@ -106,6 +110,7 @@ def test_instructions_are_given(make_client, legacy_rev):
     assert make_client(legacy_rev).initialize()["instructions"].startswith("Call any tool")
 
 
+@pytest.mark.row(58)
 def test_capabilities_are_those_of_the_revision(make_client, legacy_rev):
     capabilities = make_client(legacy_rev).initialize()["capabilities"]
     assert capabilities["tools"]["listChanged"] is True
@@ -127,10 +132,12 @@ def test_handlers_know_the_client(make_client, legacy_rev):
     assert known["target"] == "test_whoami"
 
 
+@pytest.mark.row(60)
 def test_ping_is_answered_with_an_empty_object(legacy):
     assert legacy.request("ping") == {}
 
 
+@pytest.mark.row(62)
 def test_unknown_methods_are_refused(client):
     for method in ("unknown/method", "tools/unknown", "tools", "Tools/List", "rpc.discover"):
         reply = client.call(method)
@@ -138,11 +145,13 @@ def test_unknown_methods_are_refused(client):
         assert reply.status == (404 if client.rev == "E" else 200)
 
 
+@pytest.mark.row(62)
 def test_unknown_notifications_are_ignored(client):
     for method in ("notifications/unknown", "unknown", "notifications/roots/list_changed"):
         assert client.notify(method).status == 202
 
 
+@pytest.mark.row(3, 18)
 def test_one_endpoint_serves_all_revisions_at_once(make_client):
     clients = [make_client(letter).open() for letter in VERSIONS]
     for client in clients + clients:

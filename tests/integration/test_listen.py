@@ -147,6 +147,7 @@ def test_an_answer_ends_the_stream_when_the_server_stops(start, make_client):
 
 # ---- sessions ----
 
+@pytest.mark.row(19, 21, 90)
 @pytest.mark.parametrize("kind", TRIGGERS)
 def test_a_change_reaches_the_stream_of_a_session(legacy, modern, kind):
     stream = primed(legacy)
@@ -157,6 +158,7 @@ def test_a_change_reaches_the_stream_of_a_session(legacy, modern, kind):
     assert SUBSCRIPTION_ID not in message.get("params", {}).get("_meta", {})
 
 
+@pytest.mark.row(90)
 def test_updates_only_for_subscribed_resources(legacy, modern):
     stream = primed(legacy)
     touch(modern)
@@ -199,6 +201,7 @@ def test_a_stream_needs_its_session(make_client):
             client.open_stream()
 
 
+@pytest.mark.row(25)
 def test_a_stream_needs_the_right_accept(legacy):
     for accept in ("application/json", "text/plain"):
         connection = legacy.connect()

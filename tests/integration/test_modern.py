@@ -38,6 +38,7 @@ def encoded(text):
 
 # ---- discovery and metadata ----
 
+@pytest.mark.row(4)
 def test_discover(modern):
     result = modern.request("server/discover")
     assert result["supportedVersions"] == sorted(VERSIONS.values(), reverse=True)
@@ -48,6 +49,7 @@ def test_discover(modern):
     assert "tasks" not in capabilities
 
 
+@pytest.mark.row(9)
 def test_results_name_the_server(modern):
     info = modern.request("tools/list")["_meta"]["io.modelcontextprotocol/serverInfo"]
     assert (info["name"], info["version"]) == ("test", "1.2.3")
@@ -87,6 +89,7 @@ def test_versions_that_differ_are_a_header_mismatch(modern):
     refuse(modern, discover(), -32020, extra=[("MCP-Protocol-Version", None)])
 
 
+@pytest.mark.row(7)
 def test_an_unsupported_version_is_told_the_supported_ones(modern):
     error = refuse(modern, discover(protocolVersion="v999.0.0"), -32022,
                    extra=[("MCP-Protocol-Version", "v999.0.0")])
@@ -259,12 +262,14 @@ def test_mirrored_arguments_are_checked_before_the_capability(modern):
 
 # ---- what is gone ----
 
+@pytest.mark.row(62)
 @pytest.mark.parametrize("method", REMOVED)
 def test_removed_methods_are_not_found(modern, method):
     reply = modern.call(method, {"level": "info", "uri": "test://static-text", "taskId": "x"})
     assert (reply.error.code, reply.status) == (-32601, 404)
 
 
+@pytest.mark.row(21, 22)
 def test_get_and_delete_are_not_allowed(modern, connect):
     for method in ("GET", "DELETE"):
         response = connect().request(method, "/mcp", [
@@ -273,6 +278,7 @@ def test_get_and_delete_are_not_allowed(modern, connect):
         assert "POST" in response["Allow"]
 
 
+@pytest.mark.row(26)
 def test_responses_of_the_client_are_refused(modern):
     reply = modern.post(compact({"jsonrpc": "2.0", "id": 1, "result": {"resultType": "complete"}}),
                         [("MCP-Protocol-Version", E)])

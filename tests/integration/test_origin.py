@@ -35,6 +35,7 @@ def test_local_origins_are_welcome(server, connect, origin):
     assert discover(connect(), ("Origin", origin.format(port=server.port))).status == 200
 
 
+@pytest.mark.row(35)
 @pytest.mark.parametrize("origin", [
     "http://evil.example.com", "https://evil.example.com:8080", "null", "file://", "localhost",
     "http://localhost:1", "https://localhost",
@@ -45,6 +46,7 @@ def test_other_origins_are_refused(connect, origin):
     refused(discover(connect(), ("Origin", origin)))
 
 
+@pytest.mark.row(35)
 @pytest.mark.parametrize("method", ["GET", "DELETE", "OPTIONS", "POST"])
 def test_origins_are_checked_on_every_method(connect, method):
     response = connect().request(method, "/mcp", [
@@ -89,6 +91,7 @@ def test_a_welcome_origin_is_echoed(server, connect):
     assert "mcp-session-id" in exposed and "x-request-id" in exposed
 
 
+@pytest.mark.row(34)
 def test_preflight(server, connect):
     origin = f"http://localhost:{server.port}"
     response = connect().request("OPTIONS", "/mcp", [
@@ -108,6 +111,7 @@ def test_preflight(server, connect):
     assert "mcp-param-region" in response["Access-Control-Allow-Headers"].lower()
 
 
+@pytest.mark.row(33)
 def test_listed_origins_are_welcome(start):
     running = start("--allowed-origins", "https://app.example.com,http://other.example.com:81")
     for origin, status in (("https://app.example.com", 200), ("https://APP.example.com:443", 200),

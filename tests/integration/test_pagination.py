@@ -31,6 +31,7 @@ def pages(client, method):
         assert isinstance(cursor, str)
 
 
+@pytest.mark.row(63)
 @pytest.mark.parametrize("method", LISTS)
 def test_pages_together_are_the_list(pager, method):
     found = pages(pager, method)
@@ -48,6 +49,7 @@ def test_every_page_has_the_same_cache_scope(paged, make_client):
         assert len({page["cacheScope"] for page in pages(client, method)}) == 1
 
 
+@pytest.mark.row(63)
 def test_a_cursor_may_be_used_again(pager):
     cursor = pager.request("tools/list")["nextCursor"]
     first = pager.request("tools/list", {"cursor": cursor})

@@ -27,6 +27,7 @@ def test_no_token_no_progress(client):
     assert reply.result["content"][0]["text"] == "Tool with progress completed"
 
 
+@pytest.mark.row(66)
 def test_values_that_do_not_rise_are_dropped(client):
     found = progress_of(client, "test_uneven_progress", {}, "t")
     assert [params["progress"] for params in found] == [1, 2.5, 4]
@@ -38,6 +39,7 @@ def test_messages_appear_where_they_are_known(client):
     assert [("message" in params) for params in found] == [client.rev != "A"]
 
 
+@pytest.mark.row(66)
 @pytest.mark.parametrize("count", [0, 1, 100, 1000])
 def test_many_reports_rise_and_end_with_the_last(client, count):
     reply = client.tool("test_many_progress", {"n": count}, meta={"progressToken": 7})

@@ -22,6 +22,7 @@ def test_the_list(client):
     assert all(a["description"] for a in prompt["arguments"])
 
 
+@pytest.mark.row(83)
 def test_definitions_have_the_fields_of_the_revision(client):
     prompt = next(p for p in client.request("prompts/list")["prompts"]
                   if p["name"] == "test_simple_prompt")

@@ -23,6 +23,7 @@ def test_the_list(client):
     assert read(client, uris[0]).result["contents"]
 
 
+@pytest.mark.row(88)
 def test_definitions_have_the_fields_of_the_revision(client):
     resource = next(r for r in client.request("resources/list")["resources"]
                     if r["uri"] == "test://static-text")
@@ -35,6 +36,7 @@ def test_definitions_have_the_fields_of_the_revision(client):
     assert ("icons" in resource) == (client.rev in "DE")
 
 
+@pytest.mark.row(90)
 def test_the_templates(client):
     templates = client.request("resources/templates/list")["resourceTemplates"]
     template = next(t for t in templates if t["name"] == "template")
@@ -43,12 +45,14 @@ def test_the_templates(client):
     assert ("title" in template) == (client.rev in "CDE")
 
 
+@pytest.mark.row(89)
 def test_a_text(client):
     contents = read(client, "test://static-text").result["contents"]
     assert contents == [{"uri": "test://static-text", "mimeType": "text/plain",
                          "text": "This is the content of the static text resource."}]
 
 
+@pytest.mark.row(89)
 def test_a_binary(client):
     content = read(client, "test://static-binary").result["contents"][0]
     assert content["mimeType"] == "image/png"
@@ -102,6 +106,7 @@ def test_a_resource_that_cannot_be_read(client):
     assert (reply.error.code, reply.status) == (-32603, 200)
 
 
+@pytest.mark.row(90)
 def test_subscribe_and_unsubscribe(legacy):
     for _ in range(2):
         assert legacy.request("resources/subscribe", {"uri": "test://watched-resource"}) == {}

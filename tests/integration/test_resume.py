@@ -158,6 +158,7 @@ def test_a_connection_lost_behind_any_event(polling, drop, late):
     assert polling.request("ping") == {}
 
 
+@pytest.mark.row(32)
 def test_every_event_can_be_asked_for_again(polling):
     stream, _ = begin(polling, PROGRESS)
     events = take(polling, stream)
@@ -329,6 +330,7 @@ def test_others_are_not_sent_away(make_client, letter):
 
 # ---- ids that name nothing ----
 
+@pytest.mark.row(32)
 @pytest.mark.parametrize("last", ["x", "-", "1", "1-", "-1", "0-0", "01-1", "1-01", "1-1-1", "+1-1",
                                   "1-+1", "1 -1", "1-99", "99-0", "4294967296-0", "1-0x0",
                                   "1-18446744073709551616", "9" * 4000, "\"1-1\"", "1-1, 1-1", ""])
@@ -461,6 +463,7 @@ def test_the_newest_stream_gets_the_messages(start, make_client):
     assert methods(take(client, older, 1)) == ["prompts/list_changed"]
 
 
+@pytest.mark.row(29)
 def test_calls_and_changes_stay_apart(start, make_client):
     client = make_client("D", of=start("--threads", 2)).open()
     listening, at = open_with_id(client)

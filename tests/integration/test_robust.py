@@ -229,6 +229,7 @@ def test_descriptors_are_closed_behind_every_kind_of_request(server, unchanged, 
         client.close()
 
 
+@pytest.mark.row(110)
 @pytest.mark.asan
 def test_the_log_holds_no_contents(server, make_client):
     make_client("E").open().tool("echo", {"text": "correct horse battery staple"})

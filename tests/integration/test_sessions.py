@@ -15,6 +15,7 @@ pytestmark = pytest.mark.asan
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 
 
+@pytest.mark.row(31)
 def test_ids_are_visible_ascii_and_unique(make_client, legacy_rev):
     ids = set()
     for _ in range(20):
@@ -35,6 +36,7 @@ def test_a_failed_initialize_opens_no_session(make_client):
     assert reply.response["Mcp-Session-Id"] is None
 
 
+@pytest.mark.row(31)
 def test_a_request_without_session_is_refused(make_client, legacy_rev):
     client = make_client(legacy_rev)
     reply = client.call("tools/list")
@@ -47,6 +49,7 @@ def test_a_notification_without_session_is_refused(make_client):
     assert reply.status == 400
 
 
+@pytest.mark.row(31)
 @pytest.mark.parametrize("session", ["unknown", "x" * 200, "0", "../../etc/passwd",
                                      "00000000-0000-0000-0000-000000000000"])
 def test_an_unknown_session_is_not_found(make_client, session):
@@ -68,6 +71,7 @@ def test_an_id_with_a_flipped_character_is_not_found(legacy):
     assert legacy.request("ping") == {}
 
 
+@pytest.mark.row(22)
 def test_delete_ends_the_session(legacy):
     assert legacy.delete().status == 204
     assert legacy.call("tools/list").status == 404
@@ -125,18 +129,21 @@ def test_ids_keep_their_type_and_text(client):
         assert reply.result["content"]
 
 
+@pytest.mark.row(30)
 def test_the_version_of_the_session_counts_not_that_of_the_header(make_client):
     client = make_client("D").open()
     reply = client.call("tools/list", extra=[("MCP-Protocol-Version", VERSIONS["B"])])
     assert any("execution" in tool or "icons" in tool for tool in reply.result["tools"])
 
 
+@pytest.mark.row(7)
 def test_an_unsupported_version_header_is_refused(legacy):
     for version in ("1999-01-01", "banana", "2025-11-2"):
         reply = legacy.call("ping", extra=[("MCP-Protocol-Version", version)])
         assert reply.status == 400
 
 
+@pytest.mark.row(30)
 def test_no_version_header_is_needed(make_client, legacy_rev):
     client = make_client(legacy_rev).open()
     assert client.call("ping", extra=[("MCP-Protocol-Version", None)]).result == {}

@@ -20,6 +20,7 @@ pytestmark = [pytest.mark.asan, pytest.mark.user]
 LIMIT = 1024 * 1024
 
 
+@pytest.mark.row(17)
 def test_a_session(stdio, legacy_rev):
     pipe = stdio(rev=legacy_rev).open()
     assert pipe.request("ping") == {}
@@ -101,6 +102,7 @@ def test_a_line_that_is_no_message(stdio, message):
     assert pipe.request("ping") == {}
 
 
+@pytest.mark.row(27)
 def test_notifications_and_responses_are_never_answered(stdio):
     pipe = stdio().open()
     for line in (b'{"jsonrpc":"2.0","method":"unknown"}',
@@ -145,6 +147,7 @@ def test_a_message_cut_at_every_byte(stdio):
         assert pipe.recv()["result"]["content"][0]["text"] == "\u00e9"
 
 
+@pytest.mark.row(17)
 def test_many_lines_in_one_write(stdio):
     pipe = stdio().open()
     messages = [pipe.compose("tools/call", {"name": "echo", "arguments": {"text": str(n)}})
@@ -157,6 +160,7 @@ def test_many_lines_in_one_write(stdio):
         assert answers[message["id"]]["result"]["content"][0]["text"] == str(number)
 
 
+@pytest.mark.row(97)
 def test_the_largest_line_and_one_more(stdio):
     pipe = stdio().open()
     message = pipe.compose("tools/call", {"name": "echo", "arguments": {"text": ""}})

@@ -59,6 +59,7 @@ def refused(client, method, params, **more):
 
 # ---- what is offered ----
 
+@pytest.mark.row(67)
 def test_what_servers_say_about_tasks(make_client):
     offered = make_client("E", capabilities=ABLE).request("server/discover")["capabilities"]
     assert offered["extensions"] == {TASKS: {}} and "tasks" not in offered

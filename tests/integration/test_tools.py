@@ -34,6 +34,7 @@ def test_definitions_are_complete_and_in_stable_order(client):
         assert client.request("tools/list")["tools"] == tools
 
 
+@pytest.mark.row(72)
 def test_definitions_have_the_fields_of_the_revision(client):
     tool = tools_of(client)["test_every_kind"]
     allowed = {"name", "description", "inputSchema"}
@@ -54,6 +55,7 @@ def test_definitions_have_the_fields_of_the_revision(client):
     assert set(tool) <= allowed
 
 
+@pytest.mark.row(72)
 def test_output_schemas_appear_where_they_are_known(client):
     tools = tools_of(client)
     assert ("outputSchema" in tools["test_structured"]) == (client.rev in "CDE")
@@ -139,6 +141,7 @@ def test_every_kind_with_annotations_and_meta(client):
     assert result["_meta"]["com.example/trace"] == {"step": 1}
 
 
+@pytest.mark.row(78)
 def test_a_failure_of_the_tool_is_a_result(client):
     reply = client.tool("test_error_handling", {})
     assert reply.status == 200
@@ -163,6 +166,7 @@ def test_a_missing_capability_by_revision(make_client):
 
 # ---- arguments ----
 
+@pytest.mark.row(77)
 def test_an_unknown_tool(client):
     names = ["no_such_tool", "TEST_SIMPLE_TEXT", "x" * 3000]
     if client.rev != "E":  # there a header mirrors the name, which test_modern is about
@@ -173,6 +177,7 @@ def test_an_unknown_tool(client):
         assert len(reply.error.message) < 300
 
 
+@pytest.mark.row(77)
 @pytest.mark.parametrize("params", [
     {}, {"name": 1}, {"name": None}, {"name": ["x"]},
     {"name": "test_simple_text", "arguments": []},
@@ -187,6 +192,7 @@ def test_malformed_params_are_an_error(client, params):
         assert (reply.error.code, reply.status) == (-32602, 200)
 
 
+@pytest.mark.row(80)
 @pytest.mark.parametrize("arguments", [
     {}, {"name": "x"}, {"name": "", "count": 1}, {"name": "123456789", "count": 1},
     {"name": "x", "count": 0}, {"name": "x", "count": 11}, {"name": "x", "count": 1.5},
@@ -228,6 +234,7 @@ def test_extra_params_do_not_matter(client):
 
 # ---- structured results ----
 
+@pytest.mark.row(81)
 def test_structured_content_and_its_text_twin(client):
     result = client.tool("test_structured", {"a": 2, "b": 40}).result
     assert json.loads(result["content"][0]["text"]) == {"sum": 42}
@@ -246,6 +253,7 @@ def test_a_structured_array(client):
         assert "structuredContent" not in result
 
 
+@pytest.mark.row(81)
 @pytest.mark.parametrize("tool", ["test_bad_output", "test_no_output"])
 def test_a_result_that_breaks_its_schema_is_an_internal_error(client, tool):
     reply = client.tool(tool, {})
@@ -260,6 +268,7 @@ def test_a_failure_needs_no_structured_content(client):
 
 # ---- exceptions and limits ----
 
+@pytest.mark.row(79)
 @pytest.mark.parametrize("tool", ["test_throw", "test_throw_later", "test_blocking_throw"])
 def test_what_a_handler_throws_stays_inside(client, tool):
     reply = client.tool(tool, {})
@@ -281,6 +290,7 @@ def test_results_of_all_sizes(modern, size):
     assert modern.tool_text("test_big", {"bytes": size}) == "x" * size
 
 
+@pytest.mark.row(92, 98)
 def test_a_result_beyond_the_limit_is_cut_and_says_so(modern):
     limit = 10 * 1024 * 1024
     reply = modern.tool("test_big", {"bytes": 2 * limit})
