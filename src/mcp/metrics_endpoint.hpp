@@ -25,8 +25,9 @@ class metrics_endpoint final : public http::request_handler {
     http::admission admit(const http::exchange& ex) noexcept override;
     void handle(http::exchange& ex) noexcept override;
     std::string_view refuse(const http::request_head* head, std::uint16_t status,
-                            std::string_view reason, base::byte_buffer& body,
-                            http::extra_header* extra, std::size_t& extra_count) noexcept override;
+                            std::string_view reason, std::string_view request_id,
+                            base::byte_buffer& body, http::extra_header* extra,
+                            std::size_t& extra_count) noexcept override;
 
  private:
     engine& engine_;
