@@ -49,6 +49,29 @@ enum class log_level : std::uint8_t {
 // runs again, from the top, when they are answered; or its answers have been used before.
 enum class stop_cause : std::uint8_t { none, client, deadline, disconnected, shutdown, asked };
 
+// Where a call stands in a distributed trace (W3C Trace Context). To pass it on to an upstream
+// call, send `traceparent` with the id of a span of one's own in place of the caller's, and
+// `tracestate` as it is. Views that live as long as the context they came from.
+struct trace_context {
+    // "00-<32 hex digits>-<16>-<2>", checked; empty when the caller sent none that is valid.
+    std::string_view traceparent;
+    // What tracing systems on the way have added; empty when there is none that is valid.
+    std::string_view tracestate;
+
+    // The trace, as 32 hex digits, and the caller's span, as 16; empty without a trace.
+    std::string_view trace_id() const noexcept {
+        return traceparent.empty() ? traceparent : traceparent.substr(3, 32);
+    }
+    std::string_view parent_id() const noexcept {
+        return traceparent.empty() ? traceparent : traceparent.substr(36, 16);
+    }
+    // Whether the caller may have recorded the trace: the last bit of the flags.
+    bool sampled() const noexcept {
+        constexpr std::string_view odd = "13579bdf";
+        return !traceparent.empty() && odd.find(traceparent[54]) != odd.npos;
+    }
+};
+
 class context {
  public:
     context(const context&) = delete;
@@ -63,6 +86,9 @@ class context {
     std::string_view protocol_version() const noexcept;
     // Correlates logs with the client (the X-Request-Id header, or one made here).
     std::string_view request_id() const noexcept;
+    // The trace the caller belongs to: what `_meta` says, else the HTTP headers; empty when neither
+    // says anything valid.
+    trace_context trace() const noexcept;
     // Client name and version as it introduced itself; empty when it did not.
     std::string_view client_name() const noexcept;
     std::string_view client_version() const noexcept;

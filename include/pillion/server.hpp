@@ -380,6 +380,12 @@ class server {
     // what depends on options. An error ends main() with exit code 2 and its text.
     server& on_start(std::function<result<void>(server&)> hook);
 
+    // One more check of /ready, under this name ([a-z0-9_]; not accepting, configuration or tasks):
+    // while `good` says no, the server is not ready to be sent requests (503). Asked on the loops,
+    // whenever somebody asks /ready: it must be thread-safe and answer from memory. One that throws
+    // has said no. Before main().
+    server& ready_check(std::string name, std::function<bool()> good);
+
     // ---- running ----
     // The whole command line: serve (default) | stdio | check | version, see --help.
     // Returns the exit code: 0 clean, 1 run-time failure, 2 usage or configuration.

@@ -1,5 +1,7 @@
 #include "app/prepare.hpp"
 
+#include <set>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -20,6 +22,23 @@ void note_conventions(const detail::definitions& from) {
     }
 }
 
+// The first fault of the names of checks; empty when there is none.
+std::string fault_of(const std::vector<mcp::ready_check>& checks) {
+    std::set<std::string_view> names = {"accepting", "configuration", "tasks"};
+    for (const mcp::ready_check& c : checks) {
+        const bool plain =
+            !c.name.empty() &&
+            c.name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == c.name.npos;
+        if (!plain || !c.good || !names.insert(c.name).second) {
+            return "ready_check \"" + c.name + "\": " +
+                   (!plain    ? "the name must be of a-z, 0-9 and _"
+                    : !c.good ? "there is no function"
+                              : "there is one of this name already");
+        }
+    }
+    return {};
+}
+
 }  // namespace
 
 std::unique_ptr<const mcp::registry> prepare(server& s, std::string& fault) {
@@ -30,6 +49,10 @@ std::unique_ptr<const mcp::registry> prepare(server& s, std::string& fault) {
             fault = started.error().detail;
             return nullptr;
         }
+    }
+    fault = fault_of(s.state().checks);
+    if (!fault.empty()) {
+        return nullptr;
     }
     std::vector<std::string> warnings;
     auto frozen = mcp::registry::freeze(s.state().defs, fault, warnings);

@@ -79,7 +79,9 @@ class http_runner {
     http_runner(server& s, std::unique_ptr<const mcp::registry> registered, configuration start)
         : state_(s.state()),
           config_(std::move(start)),
-          service_(std::move(registered), s, pool_, set().threads, set().service) {}
+          service_(std::move(registered), s, pool_, set().threads, set().service) {
+        service_.set_ready_checks(state_.checks);
+    }
 
     int run() {
         std::vector<std::vector<io::listen_socket>> sockets;

@@ -118,6 +118,11 @@ server& server::on_start(std::function<result<void>(server&)> hook) {
     return *this;
 }
 
+server& server::ready_check(std::string name, std::function<bool()> good) {
+    state_->checks.push_back({std::move(name), std::move(good)});
+    return *this;
+}
+
 int server::main(int argc, char** argv) { return app::run_command(*this, argc, argv); }
 
 void server::shutdown() noexcept {

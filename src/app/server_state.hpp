@@ -33,7 +33,8 @@ struct server_state {
     definitions defs;
     std::vector<own_option> options;
     std::vector<std::function<result<void>(server&)>> hooks;  // emptied when they have run
-    std::weak_ptr<app::test_host> tested;                     // while test clients are connected
+    std::vector<mcp::ready_check> checks;
+    std::weak_ptr<app::test_host> tested;  // while test clients are connected
 
     std::mutex update_mutex;          // one update at a time
     std::mutex mutex;                 // guards the two below

@@ -86,6 +86,7 @@ std::string_view context::protocol_version() const noexcept { return mcp::name_o
 std::string_view context::request_id() const noexcept { return state_->request_id; }
 json::view context::meta() const noexcept { return state_->meta; }
 
+trace_context context::trace() const noexcept { return state_->trace; }
 std::string_view context::client_name() const noexcept {
     if (state_->session != nullptr) {
         return state_->session->client_name();

@@ -11,6 +11,7 @@
 #include "json/parser.hpp"
 #include "mcp/modern_checks.hpp"
 #include "mcp/progress_pace.hpp"
+#include "mcp/trace_headers.hpp"
 #include "rpc/envelope.hpp"
 #include "rpc/errors.hpp"
 
@@ -159,6 +160,7 @@ void engine::serve(request& r) noexcept {
     r.mid = find_method(r.method);
     r.meta = r.params["_meta"];
     fault why;
+    r.trace = read_trace(r);
     if (!(r.modern() ? check_modern(r, why) : check_legacy(r, why))) {
         return refuse(r, why);
     }

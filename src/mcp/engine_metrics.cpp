@@ -26,17 +26,28 @@ std::uint32_t row_of(const request& r) noexcept {
     return meters::other;
 }
 
+// One line a call (STANDARD row 108); never arguments, tokens or bodies.
+void log_call(const request& r, std::int64_t duration_us, std::size_t bytes) noexcept {
+    using log::kv;
+    if (r.trace.traceparent.empty()) {
+        return log::info(
+            "mcp.call",
+            {kv("method", r.method), kv("target", r.target), kv("request_id", r.request_id),
+             kv("duration_us", duration_us), kv("status", r.outcome), kv("bytes", bytes)});
+    }
+    log::info("mcp.call",
+              {kv("method", r.method), kv("target", r.target), kv("request_id", r.request_id),
+               kv("duration_us", duration_us), kv("status", r.outcome), kv("bytes", bytes),
+               kv("trace_id", r.trace.trace_id())});
+}
+
 }  // namespace
 
 void engine::note_end(const request& r, std::size_t bytes) noexcept {
     const std::int64_t spent_ns = loop_.ops().now_ns() - r.started_ns;
     meters_.ended(r.mid, row_of(r), r.outcome, spent_ns);
-    // One line a call (STANDARD row 108); never arguments, tokens or bodies.
     if (runs_handler(r.mid) && log::enabled(log::level::info)) {
-        log::info("mcp.call",
-                  {log::kv("method", r.method), log::kv("target", r.target),
-                   log::kv("request_id", r.request_id), log::kv("duration_us", spent_ns / 1000),
-                   log::kv("status", r.outcome), log::kv("bytes", bytes)});
+        log_call(r, spent_ns / 1000, bytes);
     }
 }
 

@@ -229,11 +229,11 @@ void http_transport::handle(http::exchange& ex) noexcept {
             }
             return handle_sse_message(ex);
         case place::health:
-            return handle_health(ex, place::health);
+            return handle_health(ex);
         case place::ready:
-            return handle_health(ex, place::ready);
+            return handle_ready(ex);
         case place::home:
-            return handle_health(ex, place::home);
+            return handle_home(ex);
         case place::nowhere:
             break;
     }
@@ -484,42 +484,6 @@ void http_transport::handle_options(http::exchange& ex) {
         extra[count++] = {"Access-Control-Max-Age", "600"};
     }
     ex.respond_empty(204, extra, count);
-}
-
-void http_transport::handle_health(http::exchange& ex, place which) {
-    base::byte_buffer body(engine_.loop().chunks(), http::exchange::head_gap);
-    const detail::implementation_info& info = engine_.registered().info();
-    if (which == place::home) {
-        body.append(info.name);
-        body.append(" ");
-        body.append(info.version);
-        body.append(": a Model Context Protocol server. The endpoint is ");
-        body.append(options_.path);
-        body.append(".\n");
-        return ex.respond(200, "text/plain; charset=utf-8", std::move(body));
-    }
-    const bool ready = !engine_.draining();
-    const bool good = which == place::health || ready;
-    json::writer w(body);
-    w.begin_object();
-    w.key_raw(R"("status":)");
-    w.string(which == place::health ? "ok" : ready ? "ready" : "not_ready");
-    if (which == place::health) {
-        w.key_raw(R"("version":)");
-        w.string_lossy(info.version);
-        w.key_raw(R"("uptime":)");
-        w.integer((engine_.loop().now_ns() - started_ns_) / 1'000'000'000);
-    } else {
-        w.fragment(R"(,"checks":{"accepting":)");
-        w.string(ready ? "ok" : "fail");
-        // Served is by the last good one, so this alone makes nobody unready.
-        w.key_raw(R"("configuration":)");
-        w.string(engine_.shared().configured() ? "ok" : "fail");
-        w.end_object();
-    }
-    w.end_object();
-    const http::extra_header extra[] = {{"Cache-Control", "no-store"}};
-    ex.respond(good ? 200 : 503, json_type, std::move(body), extra, 1);
 }
 
 }  // namespace pillion::mcp

@@ -63,7 +63,10 @@ class http_transport final : public http::request_handler {
     void handle_sse_message(http::exchange& ex);
     void handle_delete(http::exchange& ex);
     void handle_options(http::exchange& ex);
-    void handle_health(http::exchange& ex, place which);
+    // http_health.cpp
+    void handle_health(http::exchange& ex);
+    void handle_ready(http::exchange& ex);
+    void handle_home(http::exchange& ex);
     void fail(http::exchange& ex, std::uint16_t status, int code, safe_text message,
               json::view id = {}, std::string_view data = {});
     bool find_session(http::exchange& ex, http_client& c, session_ref& out, json::view id = {});

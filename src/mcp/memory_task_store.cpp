@@ -97,6 +97,11 @@ std::size_t memory_task_store::expire(std::int64_t now_ms) {
     return gone;
 }
 
+bool memory_task_store::has_room() const {
+    const std::lock_guard lock(mutex_);
+    return tasks_.size() < caps_.tasks && bytes_ < caps_.bytes;
+}
+
 std::size_t memory_task_store::size() const {
     const std::lock_guard lock(mutex_);
     return tasks_.size();

@@ -33,6 +33,7 @@ class memory_task_store final : public task_store {
     std::vector<task_ref> list(std::string_view session, std::uint64_t after, std::size_t max,
                                std::int64_t now_ms) const override;
     std::size_t expire(std::int64_t now_ms) override;
+    bool has_room() const override;
     std::size_t size() const override;
     std::size_t bytes() const override;
 

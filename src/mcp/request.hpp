@@ -83,6 +83,7 @@ struct request_state : base::list_hook<in_flight_tag> {
     std::string_view method;
     std::string_view target;
     std::string_view request_id;
+    trace_context trace;
     // Who is asking; empty where nobody has to say.
     std::string_view principal;
 

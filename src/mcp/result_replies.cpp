@@ -255,7 +255,7 @@ base::byte_buffer tool_reply(request& r, const detail::result_state& result) {
     }
     w.key_raw(R"("isError":)");
     w.boolean(result.failed);
-    if (result.failed) {
+    if (result.failed && r.outcome == outcome()) {
         r.outcome = "tool_error";
     }
     end_result(r, w, result.meta);

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/limits.hpp"
@@ -54,6 +55,12 @@ struct service_options {
     service_options() noexcept {}  // NOLINT(modernize-use-equals-default): no aggregate
 };
 
+// A condition for /ready. `good` may be called on any shard.
+struct ready_check {
+    std::string name;
+    std::function<bool()> good;
+};
+
 class service {
  public:
     service(std::shared_ptr<const registry> registered, pillion::server& host,
@@ -77,6 +84,9 @@ class service {
         configured_.store(good, std::memory_order_relaxed);
     }
     bool configured() const noexcept { return configured_.load(std::memory_order_relaxed); }
+    // What /ready asks besides; set before the shards start.
+    void set_ready_checks(std::vector<ready_check> checks) { ready_checks_ = std::move(checks); }
+    const std::vector<ready_check>& ready_checks() const noexcept { return ready_checks_; }
     // Tells everybody who watches this task, on every shard. Any thread.
     void task_changed(const task_ref& now);
     std::size_t shards() const noexcept { return engines_.size(); }
@@ -133,6 +143,7 @@ class service {
     io::offload& blocking_;
     std::shared_ptr<const service_options> options_;
     std::atomic<bool> configured_{true};
+    std::vector<ready_check> ready_checks_;
     session_table sessions_;
     json::document empty_object_;
     sse_directory sse_streams_;

@@ -46,6 +46,9 @@ class task_store {
     // Forgets what has expired; returns how many that were.
     virtual std::size_t expire(std::int64_t now_ms) = 0;
 
+    // Whether a new task would be taken now, but for what one client may have. /ready tells.
+    virtual bool has_room() const = 0;
+
     // Tasks and bytes kept.
     virtual std::size_t size() const = 0;
     virtual std::size_t bytes() const = 0;

@@ -63,6 +63,21 @@ TEST(chunk_pool, more_chunks_than_it_keeps_go_back_to_the_heap) {
     EXPECT_EQ(pool.live(), 0U);
 }
 
+TEST(chunk_pool, bytes_are_what_the_heap_gave_and_has_not_got_back) {
+    chunk_pool pool;
+    EXPECT_EQ(pool.bytes(), 0U);
+    chunk* const small = pool.take(100);
+    EXPECT_EQ(pool.bytes(), 512U);
+    chunk* const large = pool.take(1'000'000);
+    EXPECT_EQ(pool.bytes(), 512U + 1'000'000 + sizeof(chunk));
+    // A large one goes back at once, a small one stays for the next.
+    chunk_pool::give(large);
+    chunk_pool::give(small);
+    EXPECT_EQ(pool.bytes(), 512U);
+    chunk_pool::give(pool.take(100));
+    EXPECT_EQ(pool.bytes(), 512U);
+}
+
 TEST(chunk_pool_death, a_chunk_still_out_at_the_end_is_a_bug) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     EXPECT_DEATH(

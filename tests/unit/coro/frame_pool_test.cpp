@@ -39,6 +39,18 @@ TEST(frame_pool, every_size_is_writable_aligned_and_counted) {
     }
 }
 
+TEST(frame_pool, bytes_are_what_the_heap_gave_and_has_not_got_back) {
+    frame_pool::trim();
+    const std::size_t before = frame_pool::bytes();
+    void* const small = frame_pool::allocate(100);
+    void* const large = frame_pool::allocate(5000);
+    EXPECT_EQ(frame_pool::bytes() - before, recycles() ? 112U + 5000U : 5100U);
+    frame_pool::free(large, 5000);
+    frame_pool::free(small, 100);
+    frame_pool::trim();
+    EXPECT_EQ(frame_pool::bytes(), before);
+}
+
 TEST(frame_pool, reuses_the_frame_freed_last_of_the_same_class) {
     if (!recycles()) {
         EXPECT_EQ(frame_pool::pooled(), 0U);

@@ -53,9 +53,12 @@ TEST(meters, calls_count_by_tool_and_outcome) {
     c.ask(modern_call("1", "echo", R"({"text":"a"})"));
     c.ask(modern_call("2", "echo", R"({"text":"a"})"));
     c.ask(legacy_call(session, "3", "echo", R"({"text":"a"})"));
+    // Wrong arguments are a result with isError, and were told as tool_error once.
     c.ask(modern_call("4", "echo", R"({"text":7})"));
+    c.ask(modern_call("5", "throw_now"));
     EXPECT_EQ(count(w, tool("echo")), 3);
     EXPECT_EQ(count(w, tool("echo", "bad_arguments")), 1);
+    EXPECT_EQ(count(w, tool("throw_now", "exception")), 1);
     EXPECT_EQ(count(w, R"(mcp_method_name="initialize")"), 1);
 }
 
