@@ -101,7 +101,13 @@ void caller::send_next(connection& c, std::int64_t due) {
         c.token = "call-" + std::to_string(++serial_) + "-";
         text = call("echo", R"({"text":")" + c.token + std::string(90, 'x') + R"("})");
     }
-    if (!send_all(c.fd, text)) {
+    // As clients do that keep connections: one that has ended meanwhile is not used (RFC 9112
+    // §9.3.1).
+    char peeked = 0;
+    if (::recv(c.fd, &peeked, 1, MSG_PEEK | MSG_DONTWAIT) == 0 || !send_all(c.fd, text)) {
+        c.busy = false;
+        --report_.sent;
+        ++report_.refused;
         lose(c);
     }
 }
@@ -115,7 +121,7 @@ void caller::start_due(std::int64_t now) {
         }
         return;
     }
-    while (!idle_.empty() && !gone_) {
+    while (!idle_.empty()) {
         const auto due =
             begin_ns_ + static_cast<std::int64_t>(static_cast<double>(next_) * 1e9 / plan_.rate);
         if (due > now || due >= end_ns_) {
@@ -201,7 +207,9 @@ call_report caller::run() {
         start_due(now);
         const bool all_back =
             std::none_of(all_.begin(), all_.end(), [](const auto& c) { return c->busy; });
-        if ((now >= end_ns_ || gone_) && all_back) {
+        const bool none_open =
+            std::all_of(all_.begin(), all_.end(), [](const auto& c) { return c->fd < 0; });
+        if ((now >= end_ns_ && all_back) || none_open) {
             break;
         }
         if (now >= end_ns_ + patience_ns) {

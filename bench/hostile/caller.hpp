@@ -35,7 +35,7 @@ struct call_report {
     std::uint64_t answered = 0;
     std::uint64_t wrong = 0;       // answers that are not what was asked for
     std::uint64_t unanswered = 0;  // sent, and then the connection ended or nothing came
-    std::uint64_t refused = 0;     // could not connect any more (after SIGTERM)
+    std::uint64_t refused = 0;     // not sent: the connection had ended (after SIGTERM)
     std::int64_t killed_ns = 0;    // when SIGTERM was sent
     double cpu_s = 0;
     double wall_s = 0;

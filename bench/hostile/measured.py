@@ -12,6 +12,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 def add_options(parser):
     parser.add_argument("--io", nargs="+", default=["uring", "epoll"])
+    parser.add_argument("--real-time", action="store_true",
+                        help="the server at real-time priority, for machines with other work")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release")
 
 
@@ -31,8 +33,9 @@ class Server:
         self.log = open(path / "log", "w+", encoding="utf-8")
         # Calls are logged as they would be in service, to a file.
         self.process = subprocess.Popen(
-            ["taskset", "-c", "0", options.build / "fixture-server", "serve", "--port", "0",
-             "--io", io, *more, *map(str, arguments)], stderr=self.log)
+            [*(["chrt", "-f", "1"] if options.real_time else []), "taskset", "-c", "0",
+             options.build / "fixture-server", "serve", "--port", "0", "--io", io, *more,
+             *map(str, arguments)], stderr=self.log)
         self.port = self._port()
 
     def _port(self):

@@ -158,7 +158,9 @@ std::string describe(const detail::implementation_info& info) {
            "  stdio       the same over standard input and output\n"
            "  check FILE  checks a configuration file, options and registrations, then exits\n"
            "  version     prints versions\n"
-           "Exit codes: 0 clean, 1 run-time failure, 2 usage or configuration.";
+           "Exit codes: 0 ended as asked, by SIGTERM or SIGINT as well; 1 could not start or go "
+           "on, or\n"
+           "left a handler behind that did not stop; 2 usage or configuration.";
 }
 
 // Loads the configuration, registers and runs the command.

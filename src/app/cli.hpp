@@ -1,6 +1,7 @@
 // cli: the command line of every server built with the library.
 //
-// Exit codes: 0 clean, 1 run-time failure, 2 usage or configuration. Faults are one line on stderr.
+// Exit codes: 0 ended as asked, 1 run-time failure, 2 usage or configuration. Faults are one line
+// on stderr.
 #pragma once
 
 #include <pillion/server.hpp>

@@ -32,7 +32,7 @@ void metrics_port::change(const settings& to) noexcept {
 }
 
 void metrics_port::drain() noexcept {
-    listener_.close();
+    listener_.close(limits::drain_handshake_near_ms);
     server_.drain();
 }
 

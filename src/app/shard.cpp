@@ -1,5 +1,6 @@
 #include "app/shard.hpp"
 
+#include "base/limits.hpp"
 #include "base/log.hpp"
 #include "io/tcp_stream.hpp"
 
@@ -30,14 +31,16 @@ http::origin_policy origins_of(std::uint16_t bound_port, const io::listen_spec& 
     return http::origin_policy(host, bound_port, set.allowed_origins, set.allowed_hosts);
 }
 
-port::port(mcp::engine& e, int fd, const io::listen_spec& spec, const settings& set)
+port::port(mcp::engine& e, io::listen_socket socket, const io::listen_spec& spec,
+           const settings& set)
     : loop_(e.loop()),
+      socket_(std::move(socket)),
       spec_(spec),
-      bound_port_(io::local_port(fd)),
+      bound_port_(io::local_port(socket_.fd())),
       connections_max_(set.http.connections_max),
       transport_(e, options_of(bound_port_, spec, set)),
       server_(loop_, transport_, set.http),
-      listener_(loop_, fd, *this) {
+      listener_(loop_, socket_.fd(), *this) {
     e.add_source(*this);
 }
 
@@ -85,9 +88,20 @@ void port::collect(base::metrics_page& to) const {
 void port::drain() noexcept {
     if (!draining_) {
         draining_ = true;
-        listener_.close();
+        // An inherited socket is not ours alone: whoever gave it may have it served by others.
+        if (spec_.kind == io::listen_kind::tcp) {
+            io::ignore_handshakes(socket_.fd());
+        }
+        listener_.close(io::is_loopback(spec_) ? limits::drain_handshake_near_ms
+                                               : limits::drain_handshake_far_ms);
         server_.drain();
     }
+}
+
+// From now on clients are told at once that nobody listens, instead of waiting for nothing.
+void port::on_listener_closed() noexcept {
+    closed_ = true;
+    socket_.close();
 }
 
 shard::shard(mcp::service& shared, std::shared_ptr<const settings> set, std::size_t index,
@@ -110,9 +124,10 @@ bool shard::open(std::string& note, std::string& fault) {
     engine_ = std::make_unique<mcp::engine>(shared_, *loop_, index_);
     for (std::size_t i = 0; i < sockets_.size(); ++i) {
         ports_.push_back(
-            std::make_unique<port>(*engine_, sockets_[i].fd(), set_->listen[i], *set_));
+            std::make_unique<port>(*engine_, std::move(sockets_[i]), set_->listen[i], *set_));
         ports_.back()->start();
     }
+    sockets_.clear();
     return true;
 }
 
@@ -202,7 +217,6 @@ void shard::close() noexcept {
     engine_.reset();
     loop_->drain(1000);
     left_.add(*loop_);
-    sockets_.clear();
     metrics_socket_.close();
     loop_.reset();
 }

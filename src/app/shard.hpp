@@ -29,8 +29,8 @@ http::origin_policy origins_of(std::uint16_t bound_port, const io::listen_spec& 
 // One listening address on one shard.
 class port final : public io::connection_sink, private mcp::metrics_source {
  public:
-    // `fd` stays the caller's.
-    port(mcp::engine& e, int fd, const io::listen_spec& spec, const settings& set);
+    port(mcp::engine& e, io::listen_socket socket, const io::listen_spec& spec,
+         const settings& set);
 
     void change(const settings& to) noexcept;
 
@@ -43,10 +43,11 @@ class port final : public io::connection_sink, private mcp::metrics_source {
  private:
     void on_connection(int fd) noexcept override;
     bool wants_connection() noexcept override;
-    void on_listener_closed() noexcept override { closed_ = true; }
+    void on_listener_closed() noexcept override;
     void collect(base::metrics_page& to) const override;
 
     io::reactor& loop_;
+    io::listen_socket socket_;
     io::listen_spec spec_;
     std::uint16_t bound_port_;  // 0 for a unix socket
     std::size_t connections_max_;

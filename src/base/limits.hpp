@@ -27,16 +27,29 @@ inline constexpr std::int64_t request_timeout_ms = 30'000;
 inline constexpr std::int64_t drain_timeout_ms = 10'000;
 // What a half-received head may still take while the server shuts down.
 inline constexpr std::int64_t drain_head_ms = 1000;
+// A connection between two requests is closed by a shutdown when it has been quiet for so long:
+// whoever was just answered, or just connected, may have a request on its way.
+inline constexpr std::int64_t drain_quiet_ms = 100;
+// How long handshakes under way may take to be completed while no new ones are begun, from this
+// machine and from others, before a listener closes.
+inline constexpr std::int64_t drain_handshake_near_ms = 10;
+inline constexpr std::int64_t drain_handshake_far_ms = 200;
 
 inline constexpr std::size_t connections_max = 10'000;
-inline constexpr std::size_t out_queue_bytes_high = 256 * 1024;
-inline constexpr std::size_t out_queue_bytes_low = 64 * 1024;
+// What may wait for a slow peer in front of the system's own buffer, and when it may be filled up
+// again: enough for a full pipe, little enough for thousands of peers that never read.
+inline constexpr std::size_t out_queue_bytes_high = 64 * 1024;
+inline constexpr std::size_t out_queue_bytes_low = 16 * 1024;
 // A stream whose peer does not read is cut when this much waits for it.
 inline constexpr std::size_t out_queue_bytes_hard = 4 * 1024 * 1024;
 
 // Who listens for changes and has out_queue_bytes_high unread is told nothing more until it has
 // read, and is cut when it has still not read after this time and another change comes.
 inline constexpr std::int64_t listener_behind_ms = 5000;
+
+// What telling many listeners of a change may add to a turn of the loop that has nothing else to
+// do.
+inline constexpr std::int64_t telling_ns_min = 50'000;
 
 inline constexpr std::size_t json_depth_max = 128;
 inline constexpr std::size_t json_nodes_max = 512 * 1024;

@@ -1,8 +1,11 @@
 #include "http/connection.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/assert.hpp"
+#include "base/clock.hpp"
+#include "base/limits.hpp"
 #include "http/request_parser.hpp"
 #include "http/server.hpp"
 #include "io/reactor.hpp"
@@ -64,7 +67,7 @@ void connection::suspended(std::coroutine_handle<> self, bool final) noexcept {
         if (closed_) {
             wake();
         }
-    } else if (paused_ && phase_ != phase::exchange) {
+    } else if (paused_ && phase_ != phase::exchange && !held_back_) {
         paused_ = false;
         // Last, since data that waits may resume the coroutine from inside this call.
         stream_->resume_reading();
@@ -105,13 +108,14 @@ void connection::on_data(char* data, std::size_t bytes) noexcept {
         }
         return;
     }
-    if (waiting_ && phase_ != phase::exchange && resume_.next == nullptr) {
+    const bool later = phase_ == phase::exchange || held_back_;
+    if (waiting_ && !later && resume_.next == nullptr) {
         input_.lend(data, bytes);
         waiting_.resume();
         return;
     }
     input_.keep(data, bytes);
-    if (phase_ == phase::exchange && !paused_ && input_.size() >= limits::pipelined_bytes_max) {
+    if (later && !paused_ && input_.size() >= limits::pipelined_bytes_max) {
         paused_ = true;
         stream_->pause_reading();
     }
@@ -123,7 +127,9 @@ void connection::on_eof() noexcept {
 }
 
 void connection::on_drained() noexcept {
-    if (open_ && listener_ != nullptr) {
+    if (held_back_) {
+        wake();
+    } else if (open_ && listener_ != nullptr) {
         listener_->on_drained();
     }
 }
@@ -143,7 +149,19 @@ connection::step connection::advance() noexcept {
         ending_ = ending::cut;
         return step::close;
     }
-    return phase_ == phase::body ? read_body() : read_head();
+    if (phase_ == phase::body) {
+        return read_body();
+    }
+    held_back_ = stream_->congested() && !(server_.draining() && input_.size() == 0);
+    return held_back_ ? answers_unread() : read_head();
+}
+
+// Who sends request after request and does not read would have its answers pile up here.
+connection::step connection::answers_unread() noexcept {
+    if (timing_ != timing::idle) {
+        set_deadline(timing::idle, server_.limits().idle_timeout_ms);
+    }
+    return step::wait;
 }
 
 connection::step connection::read_head() noexcept {
@@ -175,9 +193,12 @@ connection::step connection::head_incomplete() noexcept {
     // Line ends behind a request are not the begin of the next one (RFC 9112 §2.2).
     const std::string_view unread(input_.data(), input_.size());
     const bool begun = !std::string_view("\r\n").starts_with(unread);
-    if (eof_ || (!begun && (timed_out_ || server_.draining()))) {
+    if (eof_ || (!begun && timed_out_ && timing_ == timing::idle)) {
         ending_ = ending::flush;
         return step::close;
+    }
+    if (!begun && server_.draining()) {
+        return quiet_in_drain();
     }
     if (timed_out_ && timing_ == timing::head) {
         choose_request_id({});
@@ -186,9 +207,41 @@ connection::step connection::head_incomplete() noexcept {
     // The head has its time from its first byte on, however many packets it comes in.
     const timing wanted = begun ? timing::head : timing::idle;
     if (timing_ != wanted) {
-        set_deadline(wanted,
-                     begun ? server_.limits().head_timeout_ms : server_.limits().idle_timeout_ms);
+        const std::int64_t head_ms =
+            server_.draining() ? limits::drain_head_ms : server_.limits().head_timeout_ms;
+        set_deadline(wanted, begun ? head_ms : server_.limits().idle_timeout_ms);
     }
+    return step::wait;
+}
+
+// Between two requests, and the server drains. A request that was sent before the peer could know
+// of it must not meet a closed connection: the end comes when the peer has been quiet for a while
+// and nothing of it waits in the system.
+connection::step connection::quiet_in_drain() noexcept {
+    if (timing_ != timing::quiet) {
+        const std::int64_t now_ns = server_.loop().now_ns();
+        const std::int64_t since_ns =
+            timing_ == timing::idle
+                ? deadline_ns_ - server_.limits().idle_timeout_ms * base::ns_per_ms
+                : now_ns;
+        const std::int64_t quiet_ms = (now_ns - since_ns) / base::ns_per_ms;
+        set_deadline(timing::quiet, std::clamp<std::int64_t>(limits::drain_quiet_ms - quiet_ms, 0,
+                                                             limits::drain_quiet_ms));
+        return step::wait;
+    }
+    if (!timed_out_) {
+        return step::wait;
+    }
+    if (stream_->queued_bytes() > 0) {
+        // Its last answer has not been read yet.
+        ending_ = ending::flush;
+        return step::close;
+    }
+    if (stream_->close_if_quiet()) {
+        ending_ = ending::cut;
+        return step::close;
+    }
+    set_deadline(timing::quiet, limits::drain_quiet_ms);
     return step::wait;
 }
 

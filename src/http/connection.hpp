@@ -44,7 +44,7 @@ class connection final : public io::stream_reader, public base::list_hook<> {
 
     // Starts reading, then the coroutine. `over_cap`: answers 503 to whatever comes and closes.
     void start(bool over_cap) noexcept;
-    // The server drains: closes now when idle, else after the answer.
+    // The server drains: closes when idle and quiet, else after the answer.
     void drain() noexcept;
     // Closes now, answer or not.
     void cut() noexcept;
@@ -62,8 +62,9 @@ class connection final : public io::stream_reader, public base::list_hook<> {
     // What the coroutine does after a step: wait for an event and repeat it, go on to the next
     // step, start over with the next request, or close.
     enum class step : std::uint8_t { wait, proceed, next_request, close };
-    // What the deadline is for. `stream` is the interval of keep-alive comments.
-    enum class timing : std::uint8_t { none, idle, head, body, stream, discard, flush };
+    // What the deadline is for. `quiet` is idle while the server drains, `stream` is the interval
+    // of keep-alive comments.
+    enum class timing : std::uint8_t { none, idle, quiet, head, body, stream, discard, flush };
     // How to close: after the output; the same, but reading on until the peer has seen it; at once.
     enum class ending : std::uint8_t { flush, linger, cut };
 
@@ -90,7 +91,9 @@ class connection final : public io::stream_reader, public base::list_hook<> {
     step advance() noexcept;
     step reject() noexcept;
     step read_head() noexcept;
+    step answers_unread() noexcept;
     step head_incomplete() noexcept;
+    step quiet_in_drain() noexcept;
     void run_handler() noexcept;
     bool exchange_pending() noexcept;
     step end_exchange() noexcept;
@@ -169,6 +172,7 @@ class connection final : public io::stream_reader, public base::list_hook<> {
     bool eof_ = false;
     bool closed_ = false;
     bool paused_ = false;
+    bool held_back_ = false;  // its next request waits until it has read more of the answers
     bool timed_out_ = false;
     // About the current request.
     bool open_ = false;         // the handler owes an answer

@@ -169,6 +169,7 @@ void connection::deadline_passed() noexcept {
             }
             break;
         case timing::none:
+        case timing::quiet:
         case timing::head:
         case timing::body:
         case timing::discard:

@@ -97,8 +97,9 @@ connection::step connection::refuse_request(std::uint16_t status, const char* re
         // (RFC 9110 §10.1.1), so that nothing behind it could be told apart from it.
         return refuse_and_close(head_, status, reason);
     }
-    refuse(head_, status, reason);
+    // The memory of what is consumed stays as it is until this step has ended.
     input_.consume(head_->content_length);
+    refuse(head_, status, reason);
     return end_exchange();
 }
 
@@ -127,7 +128,8 @@ void connection::send_reply(std::uint16_t status, std::string_view content_type,
                             base::byte_buffer body, const extra_header* extra,
                             std::size_t extra_count) noexcept {
     count_response(status);
-    close_ = close_ || server_.draining();
+    // What was pipelined and has been read is answered, too.
+    close_ = close_ || (server_.draining() && input_.size() == 0);
     const reply_lines lines(request_id(), extra, extra_count);
     response_spec spec;
     spec.status = status;

@@ -50,8 +50,9 @@ class server {
     // Serves a connected stream. Over the cap it is answered 503 and closed.
     void serve(std::unique_ptr<io::stream> stream) noexcept;
 
-    // Stops keep-alive: idle connections close now, busy ones after their answer, with
-    // "Connection: close". Event streams are the layer above's to end.
+    // Stops keep-alive: idle connections close when they have been quiet for
+    // limits::drain_quiet_ms, busy ones after their answer, with "Connection: close". Event streams
+    // are the layer above's to end.
     void drain() noexcept;
     // Closes everything at once, answers or not.
     void close_all() noexcept;

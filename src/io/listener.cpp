@@ -32,16 +32,32 @@ void listener::start() noexcept {
 
 void listener::arm() noexcept { reactor_.ops().accept(accept_, listen_fd_); }
 
-void listener::close() noexcept {
-    if (closing_) {
-        return;
+void listener::close(std::int64_t last_ms) noexcept {
+    if (!closing_) {
+        closing_ = true;
+        // In place of a rest, if it rests: the timer brings the news from a later turn.
+        reactor_.arm_in_ms(timer_, last_ms);
     }
-    closing_ = true;
+}
+
+void listener::end() noexcept {
+    ending_ = true;
     if (accept_.in_flight) {
-        reactor_.ops().cancel(accept_);
-    } else {
-        // Resting (or never started): the timer brings the news from a later turn.
-        reactor_.arm_in_ms(timer_, 0);
+        return reactor_.ops().cancel(accept_);
+    }
+    take_rest();
+    sink_.on_listener_closed();  // may destroy this
+}
+
+// Nothing accepts any more; what the system has queued until now is the last.
+void listener::take_rest() noexcept {
+    for (int i = 0; i < rest_max; ++i) {
+        const int fd = ::accept4(listen_fd_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (fd >= 0) {
+            take(fd);
+        } else if (errno != EINTR && errno != ECONNABORTED) {
+            return;
+        }
     }
 }
 
@@ -58,7 +74,8 @@ void listener::handle(std::int32_t res, bool more) noexcept {
     if (more) {
         return;
     }
-    if (closing_) {
+    if (ending_) {
+        take_rest();
         return sink_.on_listener_closed();  // may destroy this
     }
     switch (res < 0 ? -res : 0) {
@@ -75,14 +92,15 @@ void listener::handle(std::int32_t res, bool more) noexcept {
         default:
             break;
     }
-    // Out of something, or a fault that will not go away at once: do not spin on it.
-    reactor_.arm_in_ms(timer_, rest_ms);
+    // Out of something, or a fault that will not go away at once: do not spin on it. While closing
+    // the timer is armed for the end, which tries once more.
+    if (!closing_) {
+        reactor_.arm_in_ms(timer_, rest_ms);
+    }
 }
 
 void listener::take(int fd) noexcept {
-    if (closing_) {
-        reactor_.ops().close(fd);
-    } else if (!sink_.wants_connection()) {
+    if (!sink_.wants_connection()) {
         ++refused_;
         reactor_.ops().close(fd);
     } else {
@@ -109,7 +127,7 @@ void listener::spend_reserve() noexcept {
 void listener::on_timer(timer&, void* owner) noexcept {
     auto& me = *static_cast<listener*>(owner);
     if (me.closing_) {
-        return me.sink_.on_listener_closed();  // may destroy it
+        return me.end();  // may destroy it
     }
     me.arm();
 }

@@ -1,8 +1,10 @@
 // listener: accepts connections on one shard and hands the descriptors to a sink.
 //
 // Out of descriptors (EMFILE, ENFILE) a reserve descriptor is spent to refuse the waiting
-// connection politely, and accepting rests for 100 ms instead of spinning. Life: start() …
-// close() … on_listener_closed(), after which it may be destroyed. Thread: its shard.
+// connection politely, and accepting rests for 100 ms instead of spinning. Closing goes on
+// accepting for a moment and then takes all that the system has queued: closing the descriptor
+// resets those who are connected and not accepted. Life: start() … close() … on_listener_closed(),
+// after which it may be destroyed. Thread: its shard.
 #pragma once
 
 #include <cstdint>
@@ -36,8 +38,9 @@ class listener {
 
     // Starts accepting. Once.
     void start() noexcept;
-    // Stops accepting; on_listener_closed() follows from a later turn, exactly once.
-    void close() noexcept;
+    // Stops accepting after `last_ms` more, once the queue is empty; on_listener_closed() follows
+    // from a later turn, exactly once, and the descriptor should be closed in it.
+    void close(std::int64_t last_ms) noexcept;
 
     // Connections handed to the sink, refused at the cap, and failures of accept so far.
     std::uint64_t accepted() const noexcept { return accepted_; }
@@ -50,6 +53,8 @@ class listener {
     void handle(std::int32_t res, bool more) noexcept;
     void arm() noexcept;
     void take(int fd) noexcept;
+    void end() noexcept;
+    void take_rest() noexcept;
     void spend_reserve() noexcept;
 
     struct accept_op : op {
@@ -58,6 +63,8 @@ class listener {
     };
 
     static constexpr std::int64_t rest_ms = 100;
+    // More than any queue of the system holds.
+    static constexpr int rest_max = 65'536;
 
     reactor& reactor_;
     connection_sink& sink_;
@@ -65,7 +72,8 @@ class listener {
     int reserve_fd_ = -1;
     accept_op accept_{*this};
     timer timer_{&listener::on_timer, this};
-    bool closing_ = false;
+    bool closing_ = false;  // close() was called…
+    bool ending_ = false;   // …and its time is over
     std::uint64_t accepted_ = 0;
     std::uint64_t refused_ = 0;
     std::uint64_t failed_ = 0;

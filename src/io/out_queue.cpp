@@ -13,7 +13,25 @@ void out_queue::push(base::chunk* bytes) noexcept {
         base::chunk_pool::give(bytes);
         return;
     }
-    append({bytes->data() + bytes->begin, bytes->size(), bytes});
+    if (count_ == gathered_ || !merge(*bytes)) {
+        return append({bytes->data() + bytes->begin, bytes->size(), bytes});
+    }
+    base::chunk_pool::give(bytes);
+}
+
+// Behind others that wait, a small chunk is copied into the room of the last one: what a slow peer
+// has not read should not take several times its size.
+bool out_queue::merge(const base::chunk& bytes) noexcept {
+    entry& last = at(count_ - 1);
+    if (last.owned == nullptr || bytes.size() > copy_bytes_max ||
+        last.owned->room() < bytes.size()) {
+        return false;
+    }
+    std::memcpy(last.owned->data() + last.owned->end, bytes.data() + bytes.begin, bytes.size());
+    last.owned->end += static_cast<std::uint32_t>(bytes.size());
+    last.bytes += bytes.size();
+    bytes_ += bytes.size();
+    return true;
 }
 
 void out_queue::push_static(std::string_view bytes) noexcept {
@@ -61,6 +79,7 @@ std::size_t out_queue::gather(iovec* parts) noexcept {
     for (std::size_t i = 0; i < count; ++i) {
         parts[i] = {const_cast<char*>(at(i).text), at(i).bytes};
     }
+    gathered_ = count;
     return count;
 }
 
@@ -85,6 +104,7 @@ void out_queue::coalesce() noexcept {
 void out_queue::sent(std::size_t bytes) noexcept {
     PILLION_ASSERT(bytes <= bytes_);
     bytes_ -= bytes;
+    gathered_ = 0;
     while (count_ > 0) {
         entry& first = at(0);
         if (bytes < first.bytes) {
@@ -106,6 +126,7 @@ void out_queue::clear() noexcept {
     }
     count_ = 0;
     bytes_ = 0;
+    gathered_ = 0;
     shrink();
 }
 

@@ -1,5 +1,6 @@
 // out_queue: the bytes a stream still has to send: chunks it owns and static pieces it does not,
-// in order, with the arithmetic of gathering and of short sends.
+// in order, with the arithmetic of gathering and of short sends. Small chunks that have to wait are
+// merged.
 //
 // A few entries live inside; a longer queue borrows a chunk for them until it is empty again. So
 // the steady state allocates nothing and an idle stream holds nothing. Thread: its shard.
@@ -57,6 +58,7 @@ class out_queue {
 
     entry& at(std::size_t i) noexcept { return ring_[(head_ + i) & (capacity_ - 1)]; }
     void append(entry e) noexcept;
+    bool merge(const base::chunk& bytes) noexcept;
     void grow() noexcept;
     void coalesce() noexcept;
     void shrink() noexcept;
@@ -71,6 +73,7 @@ class out_queue {
     std::size_t head_ = 0;
     std::size_t count_ = 0;
     std::size_t bytes_ = 0;
+    std::size_t gathered_ = 0;  // entries that the gather under way holds: they stay as they are
 };
 
 }  // namespace pillion::io

@@ -53,12 +53,20 @@ class stream {
     // Queues bytes that outlive the stream (pre-rendered, immutable).
     virtual bool write_static(std::string_view bytes) noexcept = 0;
     virtual std::size_t queued_bytes() const noexcept = 0;
+    // Whether write() has returned false and on_drained() is still to come.
+    virtual bool congested() const noexcept { return false; }
 
     // Half-close after the queue has been sent.
     virtual void shutdown_write() noexcept = 0;
     // Closes: after the queue has been sent (flush) or at once, dropping it. Idempotent; a second
     // call with flush = false hurries the first one.
     virtual void close(bool flush) noexcept = 0;
+    // Closes at once, with nothing queued, unless the system holds bytes for the reader that it has
+    // not heard of yet: then nothing happens, and false.
+    virtual bool close_if_quiet() noexcept {
+        close(false);
+        return true;
+    }
 
     // Short text of the peer for logs ("127.0.0.1:50000", "unix", "stdio"). Lives with the stream.
     virtual std::string_view peer() const noexcept = 0;

@@ -298,6 +298,19 @@ void tcp_stream::close(bool flush) noexcept {
     }
 }
 
+bool tcp_stream::close_if_quiet() noexcept {
+    if (phase_ != phase::open) {
+        return true;
+    }
+    if (held_ != nullptr || reactor_.ops().unread_bytes(fd_) > 0) {
+        return false;
+    }
+    // Before the teardown with its turns: the peer learns of the end while that still holds.
+    reactor_.ops().shutdown(fd_, SHUT_RDWR);
+    tear_down();
+    return true;
+}
+
 void tcp_stream::fail(int os_errno) noexcept {
     if (phase_ <= phase::flushing) {
         broke_ = os_errno;

@@ -35,8 +35,10 @@ class tcp_stream final : public stream, private flushable {
     bool write(base::chunk* bytes) noexcept override;
     bool write_static(std::string_view bytes) noexcept override;
     std::size_t queued_bytes() const noexcept override { return queue_.bytes(); }
+    bool congested() const noexcept override { return over_high_; }
     void shutdown_write() noexcept override;
     void close(bool flush) noexcept override;
+    bool close_if_quiet() noexcept override;
     std::string_view peer() const noexcept override { return peer_.view(); }
     std::string_view peer_address() const noexcept override { return peer_.address(); }
 

@@ -71,10 +71,13 @@ class hub {
             waiting_.splice_back(listeners_);
         }
     }
-    // Tells as many listeners as one turn should, so that thousands of them neither hold up
-    // requests nor need their messages in memory all at once.
-    void tell_some() noexcept {
-        for (std::size_t told = 0; told < told_per_turn; told += news_.size()) {
+    // Tells as many listeners as one turn should, at least one and then as long as `has_time()`, so
+    // that thousands of them neither hold up requests nor need their messages in memory all at
+    // once.
+    template <class HasTime>
+    void tell_some(HasTime&& has_time) noexcept {
+        for (std::size_t told = 0; told == 0 || (told < told_per_turn && has_time());
+             told += news_.size()) {
             change_listener* const listener = waiting_.pop_front();
             if (listener == nullptr) {
                 break;

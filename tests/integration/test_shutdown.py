@@ -1,11 +1,14 @@
 """The end: SIGTERM finishes what is in flight, a second one does not wait."""
 
+import os
+import select
 import signal
+import threading
 import time
 
 import pytest
 
-from http_client import Connection
+from http_client import Connection, HttpError
 from mcp_client import Client
 from server_process import wait_until
 
@@ -137,3 +140,124 @@ def test_a_second_signal_finds_some_threads_gone_already(start):
     assert running.wait() == 0
     connection.close()
     client.close()
+
+
+# They were accepted by the system, in the queue of the listener: closing that reset them.
+@pytest.mark.parametrize("threads", [1, 2])
+def test_who_connected_before_the_end_is_answered(start, threads):
+    running = start("--threads", threads)
+    os.kill(running.pid, signal.SIGSTOP)
+    try:
+        waiting = [Connection(running.address) for _ in range(60)]
+        for connection in waiting:
+            connection.send_request("GET", "/health")
+        running.process.terminate()
+    finally:
+        os.kill(running.pid, signal.SIGCONT)
+    for connection in waiting:
+        assert connection.read_response().status == 200
+        connection.close()
+    assert running.wait() == 0
+
+
+def test_who_connected_to_a_unix_socket_before_the_end_is_answered(start, tmp_path):
+    path = str(tmp_path / "s")
+    running = start("--listen", f"unix:{path}")
+    os.kill(running.pid, signal.SIGSTOP)
+    try:
+        waiting = [Connection(path) for _ in range(60)]
+        for connection in waiting:
+            connection.send_request("GET", "/health")
+        running.process.terminate()
+    finally:
+        os.kill(running.pid, signal.SIGCONT)
+    for connection in waiting:
+        assert connection.read_response().status == 200
+        connection.close()
+    assert running.wait() == 0
+
+
+def test_not_ready_as_soon_as_the_end_begins(start):
+    running = start()
+    with Connection(running.address) as connection:
+        # A request that began before the signal and ends after it.
+        connection.send(b"GET /ready HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n.")
+        time.sleep(0.1)
+        running.process.terminate()
+        running.wait_for_log("shutdown.begin")
+        connection.send(b".")
+        reply = connection.read_response()
+        assert (reply.status, reply.json()["status"]) == (503, "not_ready")
+        assert reply["Connection"] == "close"
+    assert running.wait() == 0
+
+
+def test_pipelined_requests_are_all_answered(start, make_client):
+    running = start()
+    client = make_client("E", of=running).open()
+    connection, identifier = slow(client, 500)
+    connection.send_request("GET", "/health")
+    connection.send_request("GET", "/healthz")
+    time.sleep(0.2)
+    running.process.terminate()
+    reply = client.read_reply(connection, identifier)
+    assert reply.result["content"][0]["text"] == "slept"
+    first, second = connection.read_response(), connection.read_response()
+    assert (first.status, second.status) == (200, 200)
+    assert second["Connection"] == "close"
+    assert connection.at_eof()
+
+
+class Caller(threading.Thread):
+    """Calls without a pause, and connects again as long as it can."""
+
+    def __init__(self, address):
+        super().__init__()
+        self.address = address
+        self.answered = 0
+        self.unanswered = []
+        self.quiet_since = 0
+
+    def run(self):
+        while True:
+            try:
+                connection = Connection(self.address, timeout=0.5)
+            except OSError:
+                return  # nobody listens any more
+            connection.sock.settimeout(20)
+            self.quiet_since = time.monotonic()
+            with connection:
+                while self.call(connection):
+                    pass
+
+    def call(self, connection):
+        if select.select([connection.sock], [], [], 0)[0]:
+            return False  # closed between two requests
+        late = None
+        try:
+            connection.send_request("GET", "/health")
+            late = time.monotonic() - self.quiet_since
+            reply = connection.read_response()
+        except (OSError, HttpError) as fault:
+            # Where this thread was held up, its connection was idle.
+            if late is not None and late < 0.05:
+                self.unanswered.append(fault)
+            return False
+        assert reply.status == 200
+        self.answered += 1
+        self.quiet_since = time.monotonic()
+        return reply["Connection"] != "close"
+
+
+def test_under_load_nothing_that_was_sent_is_left_unanswered(start):
+    for _ in range(3):
+        running = start("--threads", 2)
+        callers = [Caller(running.address) for _ in range(16)]
+        for caller in callers:
+            caller.start()
+        wait_until(lambda: all(caller.answered > 5 for caller in callers), what="load")
+        running.process.terminate()
+        for caller in callers:
+            caller.join(20)
+            assert caller.unanswered == []
+        assert running.wait() == 0

@@ -34,8 +34,8 @@ TEST(listener_sim, hands_over_refuses_at_the_cap_and_closes_once) {
         EXPECT_EQ(l.accepted(), 3U);
         EXPECT_EQ(l.refused(), 2U);
         world.net().connect(fd);
-        l.close();
-        l.close();
+        l.close(10);
+        l.close(10);
         world.run();
         EXPECT_EQ(s.closed, 1);
         for (const int c : s.got) {
@@ -61,9 +61,32 @@ TEST(listener_sim, rests_when_descriptors_run_out) {
     world.net().fail_accepts(ENFILE, 1);
     world.net().connect(fd);
     world.loop().run_one(0);
-    l.close();
+    l.close(10);
     world.run();
     EXPECT_EQ(s.closed, 1);
+}
+
+// Whoever was connected when the server was told to stop was reset.
+TEST(listener_sim, who_connects_while_it_closes_is_handed_over) {
+    for (const bool loses : {false, true}) {
+        sim_options o;
+        o.cancel_loses = loses;
+        sim_world world(o);
+        const int fd = world.net().listen();
+        sink s;
+        io::listener l(world.loop(), fd, s);
+        l.start();
+        world.net().connect(fd);
+        l.close(10);
+        world.net().at(3'000'000, [&] { world.net().connect(fd); });
+        world.net().at(9'000'000, [&] { world.net().connect(fd); });
+        world.run();
+        EXPECT_EQ(s.got.size(), 3U);
+        EXPECT_EQ(s.closed, 1);
+        for (const int c : s.got) {
+            world.net().close(c);
+        }
+    }
 }
 
 TEST(listener_sim, aborted_connections_do_not_delay_others) {
@@ -78,7 +101,7 @@ TEST(listener_sim, aborted_connections_do_not_delay_others) {
     world.run();
     EXPECT_EQ(l.accepted(), 1U);
     EXPECT_EQ(world.net().now_ns(), before);
-    l.close();
+    l.close(10);
     world.run();
     EXPECT_EQ(s.closed, 1);
 }

@@ -152,7 +152,7 @@ TEST(tcp_stream_sim, closing_inside_each_callback) {
 TEST(tcp_stream_sim, back_pressure_water_marks_and_the_hard_cap) {
     connected c;
     c.peer.block(true);
-    const std::string block(100 * 1024, 'b');
+    const std::string block(limits::out_queue_bytes_high * 2 / 5, 'b');
     EXPECT_TRUE(c.write(block));
     EXPECT_TRUE(c.write(block));
     EXPECT_FALSE(c.write(block));

@@ -312,5 +312,54 @@ TEST(connection_basic, taken_body_outlives_the_exchange_with_padding_behind) {
     EXPECT_EQ(loop.chunks().live(), 0U);
 }
 
+// Twenty connections that sent requests and read nothing took a gigabyte.
+TEST(connection_basic, who_does_not_read_answers_gets_no_more_of_them) {
+    world all;
+    wire& w = all.connect();
+    w.hold = true;
+    std::string many;
+    constexpr std::size_t count = 5000;
+    for (std::size_t i = 0; i < count; ++i) {
+        many += "GET /n" + std::to_string(i) + " HTTP/1.1\r\nHost: x\r\n\r\n";
+    }
+    for (std::size_t at = 0; at < many.size(); at += 4000) {
+        w.deliver(std::string_view(many).substr(at, 4000));
+        all.turn();
+    }
+    const std::size_t held = w.stream->queued_bytes();
+    EXPECT_GT(held, limits::out_queue_bytes_high);
+    EXPECT_LT(held, limits::out_queue_bytes_high + 1000);
+    EXPECT_TRUE(w.paused);
+    EXPECT_LT(all.handler.handled.size(), 1000U);
+    for (int i = 0; i < 1000 && all.handler.handled.size() < count; ++i) {
+        w.read_some(10'000);
+        all.turns(2);
+        EXPECT_LT(w.stream->queued_bytes(), limits::out_queue_bytes_high + 1000);
+    }
+    w.read_some(many.size() * 10);
+    const auto replies = read_replies(w.sent);
+    ASSERT_EQ(replies.size(), count);
+    for (std::size_t i = 0; i < count; ++i) {
+        EXPECT_EQ(replies[i].body, "GET /n" + std::to_string(i) + " ");
+    }
+    EXPECT_FALSE(w.paused);
+}
+
+TEST(connection_basic, who_never_reads_answers_is_cut) {
+    world all;
+    wire& w = all.connect();
+    w.hold = true;
+    for (int i = 0; i < 2000; ++i) {
+        w.deliver("GET /a HTTP/1.1\r\nHost: x\r\n\r\n");
+    }
+    all.pass_ms(limits::idle_timeout_ms - 10);
+    EXPECT_FALSE(w.closing);
+    all.pass_ms(20);
+    EXPECT_TRUE(w.closing);
+    w.read_some(1 << 30);
+    all.turns(3);
+    EXPECT_TRUE(w.closed);
+}
+
 }  // namespace
 }  // namespace pillion::http::testing

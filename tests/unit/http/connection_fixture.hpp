@@ -66,6 +66,7 @@ struct wire {
     bool close_at_once = false;   // on_closed() comes from inside close()
     bool resume_at_once = false;  // waiting data comes from inside resume_reading()
     bool keep_output = true;      // false: only count (the allocation test)
+    bool unread = false;          // the system holds bytes that were not delivered yet
     // What happened.
     fake_stream* stream = nullptr;  // nullptr once destroyed
     std::string sent;
@@ -109,6 +110,7 @@ class fake_stream final : public io::stream {
     }
     bool write_static(std::string_view bytes) noexcept override { return put(bytes); }
     std::size_t queued_bytes() const noexcept override { return queue_.size(); }
+    bool congested() const noexcept override { return over_high_; }
     void shutdown_write() noexcept override {
         shut_ = true;
         settle();
@@ -122,6 +124,7 @@ class fake_stream final : public io::stream {
             settle();
         }
     }
+    bool close_if_quiet() noexcept override { return !wire_.unread && stream::close_if_quiet(); }
     std::string_view peer() const noexcept override { return "test:1"; }
     std::string_view peer_address() const noexcept override { return "test"; }
 

@@ -63,7 +63,7 @@ TEST(connection_time, line_end_behind_a_request_leaves_the_connection_idle) {
         wire& drained = all.connect();
         drained.deliver(std::string(get) + std::string(rest));
         all.server_.drain();
-        all.turns(3);
+        all.pass_ms(limits::drain_quiet_ms + 2);
         EXPECT_TRUE(drained.closed);
     }
 }

@@ -47,7 +47,7 @@ TEST(server_drain, rejections_are_bounded_too) {
     EXPECT_EQ(all.server_.connections(), 0U);
 }
 
-TEST(server_drain, idle_connections_close_at_once_busy_ones_after_their_answer) {
+TEST(server_drain, idle_connections_close_when_quiet_busy_ones_after_their_answer) {
     world all;
     all.handler.later = true;
     wire& fresh = all.connect();
@@ -62,6 +62,8 @@ TEST(server_drain, idle_connections_close_at_once_busy_ones_after_their_answer) 
     all.server_.drain();
     EXPECT_TRUE(all.server_.draining());
     all.turns(3);
+    EXPECT_FALSE(fresh.closing);
+    all.pass_ms(limits::drain_quiet_ms + 2);
     EXPECT_TRUE(fresh.closed);
     EXPECT_FALSE(busy.closing || in_head.closing || in_body.closing);
     in_head.deliver(get.substr(10));
@@ -70,12 +72,82 @@ TEST(server_drain, idle_connections_close_at_once_busy_ones_after_their_answer) 
     all.turns(3);
     for (wire* w : {&busy, &in_head, &in_body}) {
         auto replies = read_replies(w->sent);
-        ASSERT_EQ(replies.size(), 1U);
-        EXPECT_EQ(replies[0].status, 200);
-        EXPECT_EQ(replies[0].headers["connection"], "close");
+        // What was pipelined and read before is answered, too.
+        ASSERT_EQ(replies.size(), w == &busy ? 2U : 1U);
+        EXPECT_EQ(replies.back().status, 200);
+        EXPECT_EQ(replies.back().headers["connection"], "close");
+        EXPECT_EQ(replies.front().headers.contains("connection"), w != &busy);
         EXPECT_TRUE(w->half_closed);
         w->eof();
     }
+    all.turns(3);
+    EXPECT_TRUE(all.server_.idle());
+}
+
+// A client in the middle of its work had its next request reset.
+TEST(server_drain, requests_that_were_on_their_way_are_answered) {
+    world all;
+    wire& long_idle = all.connect();
+    all.pass_ms(limits::drain_quiet_ms + 2);
+    wire& active = all.connect();
+    wire& in_the_system = all.connect();
+    wire& fresh = all.connect();
+    active.deliver(get);
+    in_the_system.deliver(get);
+    in_the_system.unread = true;
+    all.server_.drain();
+    wire& late = all.connect();
+    all.turns(3);
+    all.pass_ms(2);
+    EXPECT_TRUE(long_idle.closed);
+    all.pass_ms(limits::drain_quiet_ms - 10);
+    EXPECT_FALSE(active.closing || fresh.closing || late.closing);
+    for (wire* w : {&active, &fresh, &late}) {
+        w->deliver(get);
+    }
+    all.pass_ms(3 * limits::drain_quiet_ms);
+    EXPECT_FALSE(in_the_system.closing);
+    in_the_system.deliver(get);
+    in_the_system.unread = false;
+    all.turns(3);
+    for (wire* w : {&active, &in_the_system, &fresh, &late}) {
+        auto replies = read_replies(w->sent);
+        ASSERT_EQ(replies.size(), w == &fresh || w == &late ? 1U : 2U);
+        EXPECT_EQ(replies.back().status, 200);
+        EXPECT_EQ(replies.back().headers["connection"], "close");
+        w->eof();
+    }
+    all.turns(3);
+    EXPECT_TRUE(all.server_.idle());
+}
+
+// Refused requests kept a connection open, as their own body counted as the next request.
+TEST(server_drain, a_refusal_is_the_last_answer_as_well) {
+    world all;
+    wire& w = all.connect();
+    all.server_.drain();
+    w.deliver("POST /404 HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nab");
+    all.turns(3);
+    auto replies = read_replies(w.sent);
+    ASSERT_EQ(replies.size(), 1U);
+    EXPECT_EQ(replies[0].status, 404);
+    EXPECT_EQ(replies[0].headers["connection"], "close");
+    EXPECT_TRUE(w.half_closed);
+    w.eof();
+    all.turns(3);
+    EXPECT_TRUE(all.server_.idle());
+}
+
+TEST(server_drain, a_head_that_began_has_a_second) {
+    world all;
+    wire& w = all.connect();
+    all.server_.drain();
+    w.deliver(get.substr(0, 10));
+    all.pass_ms(limits::drain_head_ms - 10);
+    EXPECT_TRUE(w.sent.empty());
+    all.pass_ms(20);
+    EXPECT_EQ(read_replies(w.sent).at(0).status, 408);
+    w.eof();
     all.turns(3);
     EXPECT_TRUE(all.server_.idle());
 }
@@ -87,7 +159,7 @@ TEST(server_drain, answered_just_before_it_still_closes) {
     w.deliver(get);
     all.handler.answer();  // queued without "Connection: close"…
     all.server_.drain();   // …and the coroutine has not run yet
-    all.turns(3);
+    all.pass_ms(limits::drain_quiet_ms + 2);
     EXPECT_TRUE(w.closed);
     EXPECT_EQ(read_replies(w.sent).size(), 1U);
 }
@@ -102,7 +174,7 @@ TEST(server_drain, stream_is_left_to_its_owner_and_closes_at_its_end) {
     all.pass_ms(100'000);
     EXPECT_FALSE(w.closing);
     std::exchange(all.handler.pending, nullptr)->end_sse();
-    all.turns(3);
+    all.pass_ms(limits::drain_quiet_ms + 2);
     EXPECT_TRUE(w.closed);
     EXPECT_TRUE(read_replies(w.sent).at(0).complete);
 }

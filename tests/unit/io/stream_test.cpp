@@ -69,7 +69,7 @@ TEST_P(stream_test, megabytes_both_ways_over_tcp) {
     slow_reader.join();
     EXPECT_TRUE(got == sent);
     EXPECT_GT(reader.drained, 0);
-    l.close();
+    l.close(0);
     ASSERT_TRUE(until([&] { return s.closed; }));
     ::close(client);
 }
