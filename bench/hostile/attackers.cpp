@@ -21,7 +21,10 @@ struct refusal {
 refusal refusal_of(const std::string& kind) {
     const std::string body = R"({"jsonrpc":"2.0","id":1,"method":"ping"})";
     if (kind == "rate") {
-        return {call("echo", R"({"text":"flood"})"), 429};
+        return {post("", R"({"jsonrpc":"2.0","id":1,"method":"initialize","params":{)"
+                         R"("protocolVersion":"2025-06-18","capabilities":{},)"
+                         R"("clientInfo":{"name":"flood","version":"1"}}})"),
+                429};
     }
     if (kind == "path") {
         std::string text = post("", body);
@@ -82,7 +85,7 @@ void attackers::open(std::size_t i) {
     a.busy = false;
     a.answers.clear();
     dial_options how;
-    how.host = 2;
+    how.host = 2 + static_cast<int>(a.what);
     how.patient = false;
     how.small = a.what == role::stalled;
     a.fd = dial(plan_.port, how);

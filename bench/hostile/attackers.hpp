@@ -1,5 +1,5 @@
-// attackers: slow senders, readers that never read, and a flood of requests to be refused, all from
-// 127.0.0.2. Whoever is cut comes back at once. Thread: the caller's.
+// attackers: slow senders (from 127.0.0.2), readers that never read (.3), and a flood of requests
+// to be refused (.4). Whoever is cut comes back at once. Thread: the caller's.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ struct attack_plan {
     int stalled = 0;         // event streams that are never read
     double flood_per_s = 0;  // requests to be refused, over flood_connections
     int flood_connections = 64;
-    std::string kind = "rate";  // of refusal: rate, path, origin, size, session
+    std::string kind = "rate";  // of refusal: rate (handshakes), path, origin, size, session
     std::string uri;            // what the streams subscribe to
 };
 

@@ -71,10 +71,3 @@ class Server:
         text = open(self.log.name, encoding="utf-8").read()
         self.folder.cleanup()
         return code, text
-
-
-def others_cpu():
-    """Ticks of both processors that were not idle, of everybody."""
-    fields = pathlib.Path("/proc/stat").read_text(encoding="ascii").split("\n")[0].split()[1:]
-    idle = int(fields[3]) + int(fields[4])
-    return sum(map(int, fields[:8])) - idle

@@ -1,4 +1,4 @@
-"""Many hostile peers at once: whoever behaves is served meanwhile, and afterwards all is as before."""
+"""Many hostile peers at once: who behaves is served meanwhile, afterwards all is as before."""
 
 import os
 import resource
@@ -104,7 +104,7 @@ def test_ten_thousand_connections_that_say_nothing_or_little(start, limits, desc
     alive(server)
 
 
-@pytest.mark.asan
+# Sanitizers keep what was freed: memory is judged without them.
 def test_connections_that_come_and_go(start):
     server = start("--threads", 2)
 
@@ -167,8 +167,7 @@ def test_more_data_at_once_than_there_are_buffers(start):
         client.close()
 
 
-# Requests without end, and their answers are never read.
-@pytest.mark.asan
+# Twenty peers who sent requests without end and never read the answers took a gigabyte.
 def test_a_flood_of_pipelined_requests(start):
     server = start()
     alive(server)
@@ -177,7 +176,7 @@ def test_a_flood_of_pipelined_requests(start):
     for sock in many:
         sock.setblocking(False)
     sent = dict.fromkeys(many, 0)
-    end = time.monotonic() + 3
+    end = time.monotonic() + 1.5
     while time.monotonic() < end and min(sent.values()) < 40_000 * len(GET):
         for sock in list(sent):
             try:
