@@ -120,7 +120,12 @@ bool shard::open(std::string& note, std::string& fault) {
         fault = made.error().detail;
         return false;
     }
-    loop_ = std::make_unique<io::reactor>(std::move(*made));
+    open_on(std::move(*made));
+    return true;
+}
+
+void shard::open_on(std::unique_ptr<io::backend> with) {
+    loop_ = std::make_unique<io::reactor>(std::move(with));
     engine_ = std::make_unique<mcp::engine>(shared_, *loop_, index_);
     for (std::size_t i = 0; i < sockets_.size(); ++i) {
         ports_.push_back(
@@ -128,7 +133,6 @@ bool shard::open(std::string& note, std::string& fault) {
         ports_.back()->start();
     }
     sockets_.clear();
-    return true;
 }
 
 void shard::serve_metrics(io::listen_socket socket, const io::listen_spec& spec) {

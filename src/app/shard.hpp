@@ -69,12 +69,17 @@ class shard {
     bool open(std::string& note, std::string& fault);
     // Serves /metrics of all shards on `socket` as well. Before run(), the same thread.
     void serve_metrics(io::listen_socket socket, const io::listen_spec& spec);
+    // The same over a backend that is there already (simulation).
+    void open_on(std::unique_ptr<io::backend> with);
     // Serves until drained. The same thread as open().
     void run() noexcept;
     // Closes what open() made; the report is complete afterwards. The same thread.
     void close() noexcept;
 
     io::reactor& loop() noexcept { return *loop_; }
+    mcp::engine& engine() noexcept { return *engine_; }
+    // Nothing is under way, and nobody is listened to.
+    bool idle() const noexcept;
     const leak_report& left() const noexcept { return left_; }
     // False when work that ignored every request to stop had to be left behind.
     bool ended_in_time() const noexcept { return in_time_; }
@@ -89,7 +94,6 @@ class shard {
 
  private:
     static void on_poll(io::timer& self, void* owner) noexcept;
-    bool idle() const noexcept;
 
     mcp::service& shared_;
     std::shared_ptr<const settings> set_;

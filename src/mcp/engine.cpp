@@ -63,6 +63,11 @@ bool matches(std::string_view key, json::view id) noexcept {
     return key.front() == (id.is_string() ? 's' : 'n') && key.substr(1) == id_text(id);
 }
 
+// By what the client knows, not by addresses: the same traffic is walked in the same order.
+std::size_t bucket_of(const session* s, std::string_view id) noexcept {
+    return (base::hash_bytes(id) ^ (s == nullptr ? 0 : s->hash())) % engine::buckets;
+}
+
 }  // namespace
 
 engine::engine(service& shared, io::reactor& loop, std::size_t shard)
@@ -330,7 +335,7 @@ void engine::went_async(request& r) noexcept {
     // What the head said has been used; it dies when the transport returns.
     r.head = nullptr;
     r.in_table = true;
-    in_flight_[bucket_of(r.session.get(), r.id)].push_back(r);
+    in_flight_[bucket_of(r.session.get(), id_text(r.id))].push_back(r);
     if (!r.replied && r.asking == 0 && r.deadline_ns != INT64_MAX) {
         loop_.timers().arm(r.deadline, r.deadline_ns);
     }
@@ -431,12 +436,8 @@ void engine::on_deadline(io::timer& /*self*/, void* owner) noexcept {
     self.meters_.deadline_fired(self.loop_.ops().now_ns() - due_ns);
 }
 
-std::size_t engine::bucket_of(const session* s, json::view id) const noexcept {
-    return (base::hash_bytes(id_text(id)) ^ reinterpret_cast<std::uintptr_t>(s) >> 6U) % buckets;
-}
-
 bool engine::running(const session* of, json::view request_id) const noexcept {
-    auto& list = const_cast<in_flight_list&>(in_flight_[bucket_of(of, request_id)]);
+    auto& list = const_cast<in_flight_list&>(in_flight_[bucket_of(of, id_text(request_id))]);
     for (request& r : list) {
         // One that was answered but ignores its stop has given its id back.
         if (r.session.get() == of && !r.replied && rpc::same_id(r.id, request_id)) {
@@ -459,10 +460,7 @@ void engine::cancel(const session_ref& of, json::view request_id) noexcept {
 
 void engine::cancel_here(const session* of, std::string_view key) noexcept {
     // Walks all buckets only when asked across shards would be wasteful; the hash finds it.
-    const std::string_view text = key.substr(1);
-    const std::size_t bucket =
-        (base::hash_bytes(text) ^ reinterpret_cast<std::uintptr_t>(of) >> 6U) % buckets;
-    for (request& r : in_flight_[bucket]) {
+    for (request& r : in_flight_[bucket_of(of, key.substr(1))]) {
         if (r.session.get() != of || r.replied || !matches(key, r.id) ||
             r.mid == method_id::initialize) {
             continue;

@@ -56,6 +56,9 @@ class engine {
     task_desk& tasks() noexcept { return tasks_; }
     std::int64_t now_ms() const noexcept { return loop_.now_ns() / 1'000'000; }
 
+    // How many lists the requests that wait are spread over.
+    static constexpr std::size_t buckets = 1024;
+
     // ---- for the transports ----
 
     // An empty request; it frees itself when replied and finished. Or free it with discard().
@@ -171,7 +174,6 @@ class engine {
     // A request ends now, as its outcome says: counts it, and writes the call's line in the log.
     void note_end(const request& r, std::size_t bytes) noexcept;
     void drop_old_editions() noexcept;
-    std::size_t bucket_of(const session* s, json::view id) const noexcept;
 
     // methods_*.cpp
     void method_initialize(request& r);
@@ -197,7 +199,6 @@ class engine {
     bool choose_task(request& r, fault& why);
 
     using in_flight_list = base::intrusive_list<request, detail::in_flight_tag>;
-    static constexpr std::size_t buckets = 1024;
     static constexpr std::size_t spare_max = 256;
 
     service& shared_;

@@ -24,6 +24,7 @@ int hex_value(char c) noexcept {
 session::session(std::string id, std::size_t owner, revision r, std::string capabilities_json,
                  std::string client_name, std::string client_version, std::int64_t now_ms)
     : id_(std::move(id)),
+      hash_(base::hash_bytes(id_)),
       owner_(owner),
       revision_(r),
       capabilities_json_(std::move(capabilities_json)),

@@ -37,6 +37,7 @@ class session {
             std::string client_name, std::string client_version, std::int64_t now_ms);
 
     const std::string& id() const noexcept { return id_; }
+    std::uint64_t hash() const noexcept { return hash_; }  // of the id
     std::size_t owner() const noexcept { return owner_; }
     revision negotiated() const noexcept { return revision_; }
     const std::string& capabilities_json() const noexcept { return capabilities_json_; }
@@ -106,6 +107,7 @@ class session {
 
  private:
     const std::string id_;
+    const std::uint64_t hash_;
     const std::size_t owner_;
     const revision revision_;
     const std::string capabilities_json_;

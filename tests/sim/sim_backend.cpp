@@ -38,11 +38,17 @@ void sim_peer::reset() {
 
 void sim_peer::block(bool on) { sim_->at_fd(fd_).blocked = on; }
 
+void sim_peer::reset_after(std::size_t bytes) { sim_->at_fd(fd_).break_in = bytes; }
+
+std::string sim_peer::take() { return std::exchange(sim_->at_fd(fd_).outbound, std::string()); }
+
 const std::string& sim_peer::received() const { return sim_->at_fd(fd_).outbound; }
 
 bool sim_peer::saw_eof() const { return sim_->at_fd(fd_).write_shut || sim_->at_fd(fd_).closed; }
 
 bool sim_peer::closed() const { return sim_->at_fd(fd_).closed; }
+
+bool sim_peer::accepted() const { return sim_->at_fd(fd_).accepted; }
 
 sim_backend::sim_backend(const sim_options& with) : options(with), random_(with.seed) {
     for (std::size_t i = 0; i < with.recv_buffers; ++i) {
@@ -93,8 +99,20 @@ void sim_backend::fail_accepts(int os_errno, int times) {
     accept_failures_ = times;
 }
 
+void sim_backend::turn_away(int listen_fd) {
+    for (const int fd : std::exchange(listeners_.at(listen_fd).waiting, {})) {
+        at_fd(fd).broken = true;
+        close(fd);
+    }
+}
+
+void sim_backend::forget(int fd) {
+    PILLION_ASSERT(at_fd(fd).closed);
+    sockets_.erase(fd);
+}
+
 void sim_backend::at(std::int64_t delay_ns, std::function<void()> what) {
-    events_.push({now_ns_ + delay_ns, order_++, std::move(what)});
+    events_.push({now_ns() + delay_ns, order_++, std::move(what)});
 }
 
 std::size_t sim_backend::open_sockets() const {
@@ -104,7 +122,7 @@ std::size_t sim_backend::open_sockets() const {
 
 std::int64_t sim_backend::unix_ms() const noexcept {
     constexpr std::int64_t epoch_ms = 1'800'000'000'000;
-    return epoch_ms + now_ns_ / 1'000'000;
+    return epoch_ms + now_ns() / 1'000'000;
 }
 
 sim_backend::socket& sim_backend::at_fd(int fd) {
@@ -256,6 +274,7 @@ void sim_backend::progress_listener(listening& l) {
         what.res = l.waiting.front();
         what.more = true;
         l.waiting.pop_front();
+        at_fd(what.res).accepted = true;
         done_.push_back(what);
     }
     if (l.acceptor != nullptr && l.cancelled) {
@@ -301,7 +320,8 @@ void sim_backend::progress_receive(socket& s) {
         }
         return;
     }
-    if (free_.empty()) {
+    const bool none = options.no_buffer_one_in > 0 && random_() % options.no_buffer_one_in == 0;
+    if (none || free_.empty()) {
         return end(s.in, -ENOBUFS);
     }
     const std::size_t room = options.recv_buffer_bytes - limits::padding;
@@ -359,8 +379,15 @@ void sim_backend::progress_out(socket& s) {
             bytes.append(static_cast<const char*>(parts[i].iov_base), parts[i].iov_len);
         }
     }
-    bytes.resize(share_of(bytes.size(), options.send_max));
+    bytes.resize(std::min(share_of(bytes.size(), options.send_max), s.break_in));
     s.outbound += bytes;
+    if (s.break_in != SIZE_MAX && (s.break_in -= bytes.size()) == 0) {
+        s.broken = true;
+        s.inbound.clear();
+        if (bytes.empty()) {
+            return end(s.out, s.out->kind == k_send ? -ECONNRESET : -EPIPE);
+        }
+    }
     end(s.out, static_cast<std::int32_t>(bytes.size()));
 }
 
@@ -375,7 +402,7 @@ void sim_backend::progress() {
 }
 
 void sim_backend::run_due_events() {
-    while (!events_.empty() && events_.top().due_ns <= now_ns_) {
+    while (!events_.empty() && events_.top().due_ns <= now_ns()) {
         const std::function<void()> run = events_.top().run;
         events_.pop();
         run();
@@ -393,11 +420,11 @@ void sim_backend::turn(std::int64_t wait_ns, std::vector<io::completion>& out) n
             idle_ = true;  // a real backend would sleep for ever
             return;
         }
-        std::int64_t to = wait_ns < 0 ? INT64_MAX : now_ns_ + wait_ns;
+        std::int64_t to = wait_ns < 0 ? INT64_MAX : now_ns() + wait_ns;
         if (has_event) {
             to = std::min(to, events_.top().due_ns);
         }
-        now_ns_ = std::max(now_ns_, to);
+        *clock_ = std::max(now_ns(), to);
         run_due_events();
         progress();
     }

@@ -16,6 +16,7 @@
 #include <random>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "io/backend.hpp"
@@ -40,6 +41,8 @@ struct sim_options {
     // either.
     bool cancel_loses = false;
     bool cancel_random = false;
+    // One receive in so many finds all buffers lent (0: only when they are).
+    std::size_t no_buffer_one_in = 0;
 };
 
 class sim_backend;
@@ -65,11 +68,17 @@ class sim_peer {
     // Stops and restarts taking the server's bytes: its sends block meanwhile.
     void block(bool on);
 
-    // Everything the server sent so far.
+    // The connection breaks when the server has sent so many more bytes.
+    void reset_after(std::size_t bytes);
+
+    // Everything the server sent so far, or since the last take().
     const std::string& received() const;
+    std::string take();
     // The server half-closed / closed its end.
     bool saw_eof() const;
     bool closed() const;
+    // The server has taken it from its listener.
+    bool accepted() const;
 
  private:
     sim_backend* sim_ = nullptr;
@@ -97,6 +106,16 @@ class sim_backend final : public io::backend {
     // Runs `what` at a virtual time from now, before the completions of that moment.
     void at(std::int64_t delay_ns, std::function<void()> what);
 
+    // Several backends (shards) live by one clock, in which nobody's waiting makes time pass.
+    void share_clock(const sim_backend& of) { clock_ = of.clock_; }
+    // Time passes: while nothing moves, or under the feet of whoever runs (a stall).
+    void advance(std::int64_t ns) { *clock_ += ns; }
+    // Closes the connections that nobody has accepted, as the system does with those of a listener
+    // that is gone.
+    void turn_away(int listen_fd);
+    // A descriptor that the server has closed and the test has done with.
+    void forget(int fd);
+
     // The last turn() had nothing to do and nothing to wait for.
     bool idle() const { return idle_; }
     // Descriptors (not counting listeners) that the server has not closed.
@@ -104,7 +123,7 @@ class sim_backend final : public io::backend {
     std::mt19937_64& random() { return random_; }
 
     const char* name() const noexcept override { return "sim"; }
-    std::int64_t now_ns() const noexcept override { return now_ns_; }
+    std::int64_t now_ns() const noexcept override { return *clock_; }
     std::int64_t unix_ms() const noexcept override;
     void accept(io::op& target, int listen_fd) noexcept override;
     void receive(io::op& target, int fd) noexcept override;
@@ -137,9 +156,11 @@ class sim_backend final : public io::backend {
         bool peer_finished = false;
         bool broken = false;
         bool blocked = false;
+        std::size_t break_in = SIZE_MAX;  // bytes that are still sent
         bool write_shut = false;
         bool read_shut = false;
         bool closed = false;
+        bool accepted = false;
         io::op* in = nullptr;
         io::op* out = nullptr;
         bool in_cancelled = false;
@@ -176,11 +197,12 @@ class sim_backend final : public io::backend {
     void hand_out(std::vector<io::completion>& out);
 
     std::mt19937_64 random_;
-    std::int64_t now_ns_ = 1'000'000'000;
+    std::shared_ptr<std::int64_t> clock_ = std::make_shared<std::int64_t>(1'000'000'000);
     std::uint64_t order_ = 0;
-    int next_fd_ = 1 << 24;                           // far above any descriptor a process can have
-    std::map<int, std::unique_ptr<socket>> sockets_;  // closed ones stay, for their peers to read
-    std::vector<socket*> open_;                       // the others, in the order of their making
+    int next_fd_ = 1 << 24;  // far above any descriptor a process can have
+    std::unordered_map<int, std::unique_ptr<socket>>
+        sockets_;                // closed ones stay, for their peers to read
+    std::vector<socket*> open_;  // the others, in the order of their making
     std::map<int, listening> listeners_;
     std::priority_queue<event> events_;
     std::vector<std::unique_ptr<char[]>> buffers_;
