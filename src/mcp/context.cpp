@@ -74,7 +74,8 @@ detail::result_state* failed(detail::request_state& r, const pillion::error& wha
     }
     detail::result_state* out = new_state(r);
     out->code = rpc::internal_error;
-    out->message = mcp::error_text(r, what.detail);
+    out->message = needed != nullptr ? mcp::safe_text::of_constant(what.detail)
+                                     : mcp::error_text(r, what.detail);
     return out;
 }
 

@@ -13,8 +13,6 @@ namespace {
 
 constexpr std::string_view removed = "[removed]";
 constexpr std::size_t opaque_bytes_min = 20;
-// Beyond this a word is not looked into for anything that costs more than one pass.
-constexpr std::size_t word_bytes_max = 4096;
 
 using base::is_alnum;
 using base::is_alpha;
@@ -87,9 +85,11 @@ enum class assigned : std::uint8_t { nothing, secret, token };
 
 // Whether the name of a secret stands in this word, followed by : or =, and what behind that.
 assigned assignment(std::string_view word, std::string_view& value) noexcept {
+    std::size_t begin = 0;  // of the name, so that no part is looked at twice
     for (std::size_t at = word.find_first_of(":="); at != word.npos;
-         at = word.find_first_of(":=", at + 1)) {
-        const std::string_view name = word.substr(0, at);
+         at = word.find_first_of(":=", begin)) {
+        const std::string_view name = word.substr(begin, at - begin);
+        begin = at + 1;
         value = word.substr(at + 1);
         if (contains_one(name, secret_names)) {
             return assigned::secret;
@@ -302,7 +302,8 @@ class redactor {
                 ++at;
             }
             const std::string_view w = one.substr(begin, at - begin);
-            word(one.substr(blank, begin - blank), w, removes(w) || (sql != one.npos && at > sql));
+            word(one.substr(blank, begin - blank), w,
+                 removes(w) || (sql != one.npos && at > sql && !w.empty()));
         }
         open_quote_ = '\0';
         next_ = expected::anything;
@@ -310,7 +311,7 @@ class redactor {
     }
 
     void word(std::string_view blanks, std::string_view w, bool goes) noexcept {
-        if (goes && !w.empty()) {
+        if (goes) {
             changed_ = true;
             if (!last_removed_) {
                 put(blanks);
@@ -325,6 +326,9 @@ class redactor {
     }
 
     bool removes(std::string_view w) noexcept {
+        if (w.empty()) {  // blanks at the end of a line
+            return false;
+        }
         if (open_quote_ != '\0') {
             open_quote_ = w.find(open_quote_) != w.npos ? '\0' : open_quote_;
             return true;
@@ -335,9 +339,6 @@ class redactor {
         if (now == expected::equals && w == "=") {
             next_ = expected::secret;
             return false;
-        }
-        if (w.size() > word_bytes_max) {
-            return true;
         }
         if (equals(core, "bearer") || equals(core, "basic")) {
             next_ = expected::credentials;

@@ -16,6 +16,8 @@ namespace {
 
 constexpr std::size_t message_bytes_max = 300;
 constexpr std::size_t logged_bytes_max = 4096;
+// Nobody reads more of an error, and the loop has other things to do.
+constexpr std::size_t tool_text_bytes_max = 16 * 1024;
 // Shorter texts of the client are words like any other.
 constexpr std::size_t echo_bytes_min = 4;
 constexpr std::size_t echoes_max = 256;
@@ -147,11 +149,20 @@ safe_text error_text(detail::request_state& r, std::string_view said) {
 std::string_view tool_text(detail::request_state& r, std::string_view said) {
     redaction how;
     how.places = r.registered().corporate();
-    const std::string_view text = redact(said, how, r.memory);
-    if (text.size() != said.size() || text != said) {
-        log_rest(r, said);
+    const std::string_view whole = cut(said, tool_text_bytes_max);
+    const std::string_view text = redact(whole, how, r.memory);
+    if (text == said) {
+        return said;
     }
-    return text;
+    log_rest(r, said);
+    if (whole.size() == said.size()) {
+        return text;
+    }
+    constexpr std::string_view mark = " [truncated]";
+    char* const to = static_cast<char*>(r.memory.allocate(text.size() + mark.size(), 1));
+    text.copy(to, text.size());
+    mark.copy(to + text.size(), mark.size());
+    return {to, text.size() + mark.size()};
 }
 
 std::string_view log_text(detail::request_state& r, std::string_view said) {

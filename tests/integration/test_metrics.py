@@ -85,6 +85,7 @@ def watched(request, start):
     scraper.connection.close()
 
 
+@pytest.mark.row(111)
 def test_the_numbers_are_what_a_client_counted(watched, make_client, io):
     server, scraper, threads = watched
     empty = scraper.page()

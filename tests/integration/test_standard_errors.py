@@ -151,6 +151,14 @@ def test_results_for_the_model_lose_secrets_and_in_the_corporate_profile_more(
         assert reply.result["content"][-1]["text"] == text
 
 
+@pytest.mark.row(92)
+def test_a_long_failure_is_cut_and_says_so(leaking, make_client):
+    client = make_client("E", of=leaking).open()
+    for said, told in (("ä" * 20000, "ä" * 8192 + " [truncated]"), ("b" * 16384, "b" * 16384)):
+        reply = client.tool("leak_text", {"how": "tool", "plain": said})
+        assert reply.result["content"][0]["text"] == told
+
+
 @pytest.mark.row(39, 95, 109)
 def test_the_log_has_the_rest_but_no_secrets(start, make_client):
     server = start("--conforming")
