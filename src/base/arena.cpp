@@ -4,10 +4,18 @@
 
 namespace pillion::base {
 
+namespace {
+
+// Not the smallest class: more will be wanted.
+constexpr std::size_t chunk_bytes_min = 1024;
+
+}  // namespace
+
 void* arena::allocate_slow(std::size_t bytes, std::size_t align) noexcept {
-    // Not the smallest class: more will be wanted.
-    constexpr std::size_t bytes_min = 1024;
-    chunk* c = pool_->take(std::max(bytes + align, bytes_min));
+    return place_in(pool_->take(std::max(bytes + align, chunk_bytes_min)), bytes, align);
+}
+
+void* arena::place_in(chunk* c, std::size_t bytes, std::size_t align) noexcept {
     adopt(c);
     const auto at = (reinterpret_cast<std::uintptr_t>(c->data()) + (align - 1)) & ~(align - 1);
     char* const end = reinterpret_cast<char*>(at + bytes);
@@ -20,6 +28,17 @@ void* arena::allocate_slow(std::size_t bytes, std::size_t align) noexcept {
     return reinterpret_cast<void*>(at);
 }
 
+void* arena::try_allocate(std::size_t bytes, std::size_t align) noexcept {
+    const auto left = static_cast<std::size_t>(limit_ - cursor_);
+    if (cursor_ != nullptr && left >= align && bytes <= left - align) {
+        return allocate(bytes, align);
+    }
+    const bool fits =
+        bytes_ <= bytes_max_ && bytes <= bytes_max_ - bytes_ && bytes <= SIZE_MAX - align;
+    chunk* const c = fits ? pool_->try_take(std::max(bytes + align, chunk_bytes_min)) : nullptr;
+    return c == nullptr ? nullptr : place_in(c, bytes, align);
+}
+
 void arena::release() noexcept {
     while (chunks_ != nullptr) {
         chunk* next = chunks_->next;
@@ -27,6 +46,8 @@ void arena::release() noexcept {
         chunks_ = next;
     }
     cursor_ = limit_ = nullptr;
+    bytes_ = 0;
+    exceeded_ = false;
 }
 
 }  // namespace pillion::base

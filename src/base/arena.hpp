@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <string_view>
 #include <type_traits>
@@ -31,6 +32,19 @@ class arena {
         return allocate_slow(bytes, align);
     }
 
+    // The same for what a peer or a handler decides the size of: null when it would go beyond the
+    // limit or there is no memory. Who cannot do without it says exceed().
+    void* try_allocate(std::size_t bytes, std::size_t align = 8) noexcept;
+
+    // How much it may hold before try_allocate() refuses. What must succeed is not held back, and
+    // is to be small.
+    void limit(std::size_t bytes) noexcept { bytes_max_ = bytes; }
+    // Whether somebody went without what was refused.
+    bool exceeded() const noexcept { return exceeded_; }
+    void exceed() noexcept { exceeded_ = true; }
+    // Bytes of all its chunks.
+    std::size_t bytes() const noexcept { return bytes_; }
+
     // A default-initialised array of `count` T.
     template <class T>
     T* array(std::size_t count) noexcept {
@@ -54,6 +68,16 @@ class arena {
         return {to, text.size()};
     }
 
+    // The same, or nothing (a null view) where try_allocate() refuses.
+    std::string_view try_dup(std::string_view text) noexcept {
+        char* const to = static_cast<char*>(try_allocate(text.size(), 1));
+        if (to == nullptr) {
+            return {};
+        }
+        text.copy(to, text.size());
+        return {to, text.size()};
+    }
+
     // Gives back the tail [from, end) of the last allocation, whose end is `end`. A large block
     // that got a chunk of its own keeps its tail.
     void trim(void* from, const void* end) noexcept {
@@ -66,20 +90,25 @@ class arena {
     void adopt(chunk* c) noexcept {
         c->next = chunks_;
         chunks_ = c;
+        bytes_ += c->capacity;
     }
 
-    // Gives everything back. The arena can be used again.
+    // Gives everything back. The arena can be used again, within the same limit.
     void release() noexcept;
 
     chunk_pool& pool() noexcept { return *pool_; }
 
  private:
     void* allocate_slow(std::size_t bytes, std::size_t align) noexcept;
+    void* place_in(chunk* c, std::size_t bytes, std::size_t align) noexcept;
 
     chunk_pool* pool_;
     chunk* chunks_ = nullptr;
     char* cursor_ = nullptr;
     char* limit_ = nullptr;
+    std::size_t bytes_ = 0;
+    std::size_t bytes_max_ = SIZE_MAX;
+    bool exceeded_ = false;
 };
 
 }  // namespace pillion::base

@@ -22,7 +22,24 @@ void byte_buffer::grow(std::size_t bytes) noexcept {
     const std::size_t gap = chunk_ == nullptr ? gap_ : chunk_->begin;
     // Doubling keeps a large reply's copies linear in its size.
     const std::size_t want = std::max(used + bytes, used * 2);
-    chunk* bigger = pool_->take(gap + want);
+    move_to(pool_->take(gap + want));
+}
+
+bool byte_buffer::try_reserve(std::size_t bytes) noexcept {
+    if (chunk_ != nullptr && chunk_->room() >= bytes) {
+        return true;
+    }
+    const std::size_t gap = chunk_ == nullptr ? gap_ : chunk_->begin;
+    chunk* const bigger = pool_->try_take(gap + size() + bytes);
+    if (bigger != nullptr) {
+        move_to(bigger);
+    }
+    return bigger != nullptr;
+}
+
+void byte_buffer::move_to(chunk* bigger) noexcept {
+    const std::size_t used = size();
+    const std::size_t gap = chunk_ == nullptr ? gap_ : chunk_->begin;
     bigger->begin = static_cast<std::uint32_t>(gap);
     bigger->end = static_cast<std::uint32_t>(gap + used);
     if (used > 0) {

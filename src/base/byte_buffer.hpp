@@ -41,6 +41,8 @@ class byte_buffer {
         }
         return chunk_->data() + chunk_->end;
     }
+    // Makes sure that the next `bytes` need no more memory; false when there is none.
+    bool try_reserve(std::size_t bytes) noexcept;
     void commit(std::size_t bytes) noexcept { chunk_->end += static_cast<std::uint32_t>(bytes); }
 
     void append(std::string_view text) noexcept {
@@ -73,6 +75,7 @@ class byte_buffer {
 
  private:
     void grow(std::size_t bytes) noexcept;
+    void move_to(chunk* bigger) noexcept;
 
     chunk_pool* pool_;
     chunk* chunk_ = nullptr;

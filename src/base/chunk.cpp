@@ -36,23 +36,34 @@ chunk_pool::~chunk_pool() {
 }
 
 chunk* chunk_pool::take(std::size_t bytes) noexcept {
+    chunk* const c = try_take(bytes);
+    if (c == nullptr) {
+        assert_fail("out of memory", __FILE__, __LINE__);
+    }
+    return c;
+}
+
+chunk* chunk_pool::try_take(std::size_t bytes) noexcept {
+    if (bytes > UINT32_MAX - sizeof(chunk)) {
+        return nullptr;
+    }
     const std::uint32_t cls = class_of(bytes);
-    ++live_;
     if (cls < heap_class && free_[cls] != nullptr) {
         chunk* c = free_[cls];
         free_[cls] = c->next;
         --free_count_[cls];
+        ++live_;
         c->next = nullptr;
         c->begin = c->end = 0;
         return c;
     }
     const std::size_t total = cls < heap_class ? class_bytes[cls] : bytes + sizeof(chunk);
-    PILLION_ASSERT(total <= UINT32_MAX);
     void* memory = std::malloc(total);
     if (memory == nullptr) {
-        assert_fail("out of memory", __FILE__, __LINE__);
+        return nullptr;
     }
     bytes_ += total;
+    ++live_;
     chunk* c = ::new (memory) chunk;
     c->pool = this;
     c->capacity = static_cast<std::uint32_t>(total - sizeof(chunk));

@@ -39,9 +39,12 @@ class chunk_pool {
     ~chunk_pool();
 
     // A chunk with capacity of at least `bytes` (begin = end = 0). Never fails: memory exhaustion
-    // ends the process, as operator new does. Size classes: 512 B, 4 KiB, 16 KiB, 64 KiB (capacity
+    // ends the process, as operator new does; so what peers or handlers decide the size of is taken
+    // with try_take(). Size classes: 512 B, 4 KiB, 16 KiB, 64 KiB (capacity
     // is the class less the header), above that the exact size.
     chunk* take(std::size_t bytes) noexcept;
+    // The same, but null when there is no memory or `bytes` do not fit into a chunk (4 GiB).
+    chunk* try_take(std::size_t bytes) noexcept;
 
     // Gives a chunk back. nullptr is ignored.
     static void give(chunk* c) noexcept;

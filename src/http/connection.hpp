@@ -110,7 +110,7 @@ class connection final : public io::stream_reader, public base::list_hook<> {
     step body_incomplete() noexcept;
     void keep_head() noexcept;
     void release_head() noexcept;
-    void grow_body(std::size_t more) noexcept;
+    bool grow_body(std::size_t more) noexcept;
 
     // Time (connection_body.cpp).
     void set_deadline(timing what, std::int64_t ms) noexcept;

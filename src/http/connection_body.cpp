@@ -27,7 +27,10 @@ connection::step connection::begin_body(std::size_t bytes_max) noexcept {
     } else if (head_->content_length > bytes_max) {
         return refuse_request(413, "the body is too large");
     } else {
-        body_ = server_.loop().chunks().take(head_->content_length + limits::padding);
+        body_ = server_.loop().chunks().try_take(head_->content_length + limits::padding);
+        if (body_ == nullptr) {
+            return refuse_request(503, "no memory for the body");
+        }
     }
     phase_ = phase::body;
     // RFC 9110 §10.1.1: not needed when the body came along uninvited.
@@ -54,7 +57,9 @@ connection::step connection::read_chunked() noexcept {
     if (input_.size() == 0) {
         return body_incomplete();
     }
-    grow_body(input_.size() + limits::padding);
+    if (!grow_body(input_.size() + limits::padding)) {
+        return refuse_and_close(head_, 503, "no memory for the body");
+    }
     const chunk_outcome outcome =
         chunks_.feed(input_.data(), input_.size(), body_->data() + body_->end);
     if (outcome.state == parse_state::failed) {
@@ -99,19 +104,23 @@ void connection::release_head() noexcept {
     input_.release_head();
 }
 
-void connection::grow_body(std::size_t more) noexcept {
+bool connection::grow_body(std::size_t more) noexcept {
     if (body_ != nullptr && body_->room() >= more) {
-        return;
+        return true;
     }
     const std::size_t used = body_ == nullptr ? 0 : body_->size();
     // Doubling keeps the copies of a long body linear in its size.
-    base::chunk* bigger = server_.loop().chunks().take(std::max(used + more, used * 2));
+    base::chunk* bigger = server_.loop().chunks().try_take(std::max(used + more, used * 2));
+    if (bigger == nullptr) {
+        return false;
+    }
     if (used > 0) {
         std::memcpy(bigger->data(), body_->data(), used);
     }
     bigger->end = static_cast<std::uint32_t>(used);
     base::chunk_pool::give(body_);
     body_ = bigger;
+    return true;
 }
 
 void connection::set_deadline(timing what, std::int64_t ms) noexcept {

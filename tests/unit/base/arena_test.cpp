@@ -113,5 +113,40 @@ TEST(arena, adopted_chunks_go_back_with_it) {
     EXPECT_EQ(pool.live(), 0U);
 }
 
+TEST(arena, refuses_beyond_its_limit_only_what_may_be_refused) {
+    chunk_pool pool;
+    arena memory(pool);
+    memory.limit(100'000);
+    EXPECT_EQ(memory.try_dup("abc"), "abc");
+    void* const large = memory.try_allocate(60'000);
+    ASSERT_NE(large, nullptr);
+    std::memset(large, 1, 60'000);
+    EXPECT_EQ(memory.try_allocate(60'000), nullptr);
+    EXPECT_EQ(memory.try_dup(std::string(60'000, 'x')).data(), nullptr);
+    EXPECT_FALSE(memory.exceeded());
+    // What must succeed does, and counts.
+    EXPECT_NE(memory.allocate(60'000), nullptr);
+    EXPECT_GE(memory.bytes(), 120'000U);
+    while (memory.try_allocate(64) != nullptr) {
+    }
+    EXPECT_NE(memory.allocate(64), nullptr);
+    memory.exceed();
+    EXPECT_TRUE(memory.exceeded());
+    memory.release();
+    EXPECT_FALSE(memory.exceeded());
+    EXPECT_EQ(memory.bytes(), 0U);
+    EXPECT_NE(memory.try_allocate(60'000), nullptr);
+    EXPECT_EQ(memory.try_allocate(SIZE_MAX / 2), nullptr);
+}
+
+// A block of 4 GiB ended the process.
+TEST(arena, what_no_chunk_can_hold_is_refused) {
+    chunk_pool pool;
+    arena memory(pool);
+    EXPECT_EQ(memory.try_allocate(std::size_t{UINT32_MAX} + 1), nullptr);
+    EXPECT_EQ(memory.try_allocate(SIZE_MAX), nullptr);
+    EXPECT_EQ(pool.try_take(SIZE_MAX - 100), nullptr);
+}
+
 }  // namespace
 }  // namespace pillion::base

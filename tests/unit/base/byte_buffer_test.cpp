@@ -100,5 +100,19 @@ TEST(byte_buffer, moves_and_hands_over_its_chunk) {
     EXPECT_EQ(pool.live(), 0U);
 }
 
+TEST(byte_buffer, room_that_was_asked_for_is_there_and_what_is_not_leaves_it_as_it_was) {
+    chunk_pool pool;
+    byte_buffer b(pool, 16);
+    EXPECT_TRUE(b.try_reserve(100'000));
+    const char* const at = b.data();
+    b.append(std::string(100'000, 'x'));
+    EXPECT_EQ(b.data(), at);
+    b.prepend("head");
+    EXPECT_FALSE(b.try_reserve(std::size_t{UINT32_MAX}));
+    EXPECT_EQ(b.size(), 100'004U);
+    EXPECT_TRUE(b.try_reserve(50));
+    EXPECT_EQ(b.view().substr(0, 5), "headx");
+}
+
 }  // namespace
 }  // namespace pillion::base
