@@ -34,6 +34,22 @@ namespace pillion {
 
 class server;
 
+namespace coro {
+class stop_node;
+}
+namespace detail {
+class time_limit;
+// What within() gives: a result<>, in which one that is there already is not packed again.
+template <class T>
+struct limited {
+    using type = result<T>;
+};
+template <class T>
+struct limited<result<T>> {
+    using type = result<T>;
+};
+}  // namespace detail
+
 enum class log_level : std::uint8_t {
     debug,
     info,
@@ -154,7 +170,9 @@ class context {
 
     bool stopped() const noexcept;
     stop_cause why_stopped() const noexcept;
-    // Time left until the deadline (never negative).
+    // Time left until the deadline (never negative): what a call to somebody else may take. It is
+    // the least of the tool's timeout(), the operator's limit, what the client asked for and the
+    // within() around; progress moves it where the tool has a timeout_max().
     std::chrono::nanoseconds remaining() const noexcept;
 
     // Waits. Returns true when the whole time passed, false when the request was stopped.
@@ -163,6 +181,37 @@ class context {
     task<bool> yield();
     // Waits until the request is stopped.
     task<> until_stopped();
+
+    // Runs `work`, a named callable that takes a context& and gives a task, in less time than the
+    // request has. It gets a context of its own: when the limit passes, that one is stopped, and
+    // what waits on it ends early, as at the deadline of the request.
+    //     auto work = [&url](context& soon) { return fetch(soon, url); };
+    //     auto page = co_await ctx.within(200ms, work);
+    // Returns when the task has ended: errc::timed_out when the limit passed first (what it gave is
+    // dropped), errc::cancelled when the request was stopped, else what it gave. A task that is
+    // not stopped by its context takes as long as it takes. Questions to the user count.
+    template <class Work>
+        requires std::invocable<Work&, context&>
+    auto within(std::chrono::nanoseconds limit, Work& work) -> task<typename detail::limited<
+        typename std::invoke_result_t<Work&, context&>::value_type>::type> {
+        using made = typename std::invoke_result_t<Work&, context&>::value_type;
+        Work* callee = &work;  // may be a function, which no void* points at
+        if constexpr (std::is_void_v<made>) {
+            limited_call call(&callee, &run_limited<Work>, nullptr);
+            co_return co_await run_within(limit, call);
+        } else {
+            std::optional<made> out;
+            limited_call call(&callee, &run_limited_into<Work, made>, &out);
+            const pillion::result<void> in_time = co_await run_within(limit, call);
+            if (!in_time) {
+                co_return in_time.error();
+            }
+            co_return std::move(*out);
+        }
+    }
+    template <class Work>
+        requires(!std::is_lvalue_reference_v<Work>)
+    void within(std::chrono::nanoseconds limit, Work&& work) = delete;
 
     // From here on the call runs as a task, if its tool allows it and the client can; returns
     // whether it is one. Only needed where the tool was told task_begins_later().
@@ -266,7 +315,8 @@ class context {
 
  private:
     friend struct detail::request_state;
-    explicit context(detail::request_state* state) noexcept : state_(state) {}
+    explicit context(detail::request_state* state, detail::time_limit* limit = nullptr) noexcept
+        : state_(state), limit_(limit) {}
     ~context() = default;
 
     struct blocking_call {
@@ -305,11 +355,33 @@ class context {
     static task<> guard(parallel& together, task<> body);
     std::string_view remember_text(std::string_view name, std::string_view text);
 
+    struct limited_call {
+        void* work;
+        task<> (*run)(void* work, context& inner, void* to);
+        void* to;
+        limited_call(void* w, task<> (*r)(void*, context&, void*), void* t) noexcept
+            : work(w), run(r), to(t) {}
+    };
+    template <class Work>
+    static task<> run_limited(void* work, context& inner, void* /*to*/) {
+        return (**static_cast<Work**>(work))(inner);
+    }
+    template <class Work, class T>
+    static task<> run_limited_into(void* work, context& inner, void* to) {
+        T made = co_await (**static_cast<Work**>(work))(inner);
+        static_cast<std::optional<T>*>(to)->emplace(std::move(made));
+    }
+    task<pillion::result<void>> run_within(std::chrono::nanoseconds limit,
+                                           const limited_call& call);
+    // What stops whatever waits on this context.
+    coro::stop_node& stop_node() const noexcept;
+
     // Rethrows what the work threw.
     task<> run_blocking(const blocking_call& call);
     tool_result text_parts(const std::string_view* parts, std::size_t count, bool failed);
 
     detail::request_state* state_;
+    detail::time_limit* limit_;  // null: the request's own
 };
 
 }  // namespace pillion

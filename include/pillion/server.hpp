@@ -174,8 +174,12 @@ class tool_builder {
     tool_builder& input(const schema& shape);
     // Schema of the structured result.
     tool_builder& output(const schema& shape);
-    // Deadline of a call (default: the server's, 30 s).
+    // Deadline of a call (default: the server's, 30 s). Clients may ask for less, never for more.
     tool_builder& timeout(std::chrono::milliseconds limit);
+    // Progress that goes out to the client begins that time anew, up to this limit, counted from
+    // the beginning of the call (default: progress changes nothing). The operator's
+    // limits.request_timeout_max bounds both.
+    tool_builder& timeout_max(std::chrono::milliseconds limit);
     // While the handler works and says nothing for this long, clients that asked for progress get a
     // sign of life, so that those with a patience of their own (often 60 s) do not give up.
     tool_builder& heartbeat(std::chrono::milliseconds every);

@@ -36,6 +36,11 @@ tool_builder& tool_builder::timeout(std::chrono::milliseconds limit) {
     return *this;
 }
 
+tool_builder& tool_builder::timeout_max(std::chrono::milliseconds limit) {
+    definition_->timeout_max = limit;
+    return *this;
+}
+
 tool_builder& tool_builder::heartbeat(std::chrono::milliseconds every) {
     definition_->heartbeat = every;
     return *this;

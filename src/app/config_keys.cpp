@@ -27,7 +27,9 @@ bool is_listen_spec(std::string_view text) {
 
 std::string time_text(std::int64_t ms) {
     const std::int64_t s = ms / 1000;
-    return s >= 120 && s % 60 == 0 ? std::to_string(s / 60) + "m" : std::to_string(s) + "s";
+    return s >= 3600 && s % 3600 == 0 ? std::to_string(s / 3600) + "h"
+           : s >= 120 && s % 60 == 0  ? std::to_string(s / 60) + "m"
+                                      : std::to_string(s) + "s";
 }
 std::string number(std::size_t n) { return std::to_string(n); }
 
@@ -245,6 +247,37 @@ void add_profile(config_table& to, server_profile otherwise) {
                   .live = true});
 }
 
+void add_deadlines(config_table& to) {
+    add_time_limit(to, "request_timeout_max", limits::request_timeout_ms_max,
+                   "Longest time of any request, whatever its tool says and however it progresses",
+                   false);
+    to.push_back({.section = "http",
+                  .name = "timeout_header",
+                  .type = boolean,
+                  .fallback = "false",
+                  .help = "Clients may shorten a deadline by X-Request-Timeout-Ms",
+                  .live = true,
+                  .http_only = true});
+    add_time_limit(to, "task_timeout", limits::task_ttl_ms_max,
+                   "Longest time the work of a task may take, whatever its tool says", false);
+    add_time_limit(to, "grace", limits::grace_ms,
+                   "Time a handler has to end when it was stopped, before it is a straggler",
+                   false);
+    add_count_limit(to, "stragglers", limits::stragglers_max, 1'000'000,
+                    "Stragglers of one handler, per thread; beyond it its calls are refused", true);
+}
+
+void add_results(config_table& to) {
+    add_size_limit(to, "result", limits::result_bytes_max, 16 * kib, gib,
+                   "Bytes of a result; one of a tool is cut beyond, others are refused", true);
+    add_size_limit(to, "kept_results", limits::kept_result_bytes_max, kib, 64 * gib,
+                   "Memory of results that were cut and are kept whole", false);
+    add_time_limit(to, "kept_result_ttl", limits::kept_result_ms,
+                   "How long a result that was cut is kept whole", false);
+    add_size_limit(to, "request_memory", limits::request_memory_bytes_max, mib, 4 * gib - mib,
+                   "Memory that one request may hold: its input, its results", true);
+}
+
 std::string size_text(std::int64_t n) {
     return n >= gib && n % gib == 0   ? std::to_string(n / gib) + "GiB"
            : n >= mib && n % mib == 0 ? std::to_string(n / mib) + "MiB"
@@ -260,6 +293,8 @@ config_table make_config_table(std::vector<detail::own_option>& own, server_prof
     add_limits(all);
     add_metrics(all);
     add_profile(all, otherwise);
+    add_deadlines(all);
+    add_results(all);
     // One that waits must not keep its pipe from ever being read again.
     all[static_cast<std::size_t>(key_id::in_flight)].min = 2;
     PILLION_ASSERT(all.size() == static_cast<std::size_t>(key_id::own_options));

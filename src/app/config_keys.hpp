@@ -47,6 +47,15 @@ enum class key_id : std::uint8_t {
     metrics_listen,
     profile,
     strict_e_codes,
+    request_timeout_max,
+    timeout_header,
+    task_timeout,
+    grace,
+    stragglers,
+    result,
+    kept_results,
+    kept_result_ttl,
+    request_memory,
     own_options,  // how many there are above
 };
 

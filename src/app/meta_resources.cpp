@@ -51,6 +51,8 @@ constexpr std::string_view headers_text =
     "| Mcp-Method | method of the body; required from 2026-07-28 on |\n"
     "| Mcp-Name | tool, prompt or resource of the body; required from 2026-07-28 on |\n"
     "| Mcp-Param-* | tool arguments annotated with x-mcp-header; no built-in tool has one |\n"
+    "| X-Request-Timeout-Ms | shortens the deadline of the request, where the operator allows it "
+    "|\n"
     "| Last-Event-ID | with GET: continue a broken stream, revisions before 2026-07-28 |\n"
     "| Authorization | nothing reads it yet; never logged |\n"
     "| X-Request-Id | correlates logs: up to 128 visible ASCII characters, else one is made |\n"

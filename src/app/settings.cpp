@@ -44,9 +44,14 @@ class settings_maker {
         to.json_log = text(key_id::log_format) == "json";
         mcp::service_options& s = to.service;
         s.request_timeout_ms = number(key_id::request_timeout, s.request_timeout_ms);
+        read_deadlines(s);
+        s.result_bytes_max = size(key_id::result, s.result_bytes_max);
+        s.kept_result_bytes_max = size(key_id::kept_results, s.kept_result_bytes_max);
+        s.kept_result_ms = number(key_id::kept_result_ttl, s.kept_result_ms);
         s.session_idle_ms = number(key_id::session_ttl, s.session_idle_ms);
         s.sessions_max = size(key_id::sessions, s.sessions_max);
         s.body_bytes_max = size(key_id::body, s.body_bytes_max);
+        read_request_memory(s);
         s.batch_messages_max = size(key_id::batch, s.batch_messages_max);
         s.in_flight_per_pipe_max = size(key_id::in_flight, s.in_flight_per_pipe_max);
         s.strict_e_codes = number(key_id::strict_e_codes, 0) != 0;
@@ -64,6 +69,29 @@ class settings_maker {
     }
 
  private:
+    void read_deadlines(mcp::service_options& s) {
+        s.request_timeout_ms_max = number(key_id::request_timeout_max,
+                                          std::max(s.request_timeout_ms_max, s.request_timeout_ms));
+        if (s.request_timeout_ms_max < s.request_timeout_ms) {
+            fault(key_id::request_timeout_max, 0, "must not be shorter than request_timeout");
+        }
+        s.timeout_header = number(key_id::timeout_header, 0) != 0;
+        s.task_timeout_ms_max = number(key_id::task_timeout, s.task_timeout_ms_max);
+        s.grace_ms = number(key_id::grace, s.grace_ms);
+        s.stragglers_max = size(key_id::stragglers, s.stragglers_max);
+    }
+
+    // Room for a body with its DOM and a result that is made in two steps.
+    void read_request_memory(mcp::service_options& s) {
+        const std::size_t least = 8 * s.body_bytes_max + 2 * s.result_bytes_max;
+        s.request_memory_bytes_max =
+            size(key_id::request_memory, std::max(s.request_memory_bytes_max, least));
+        if (s.request_memory_bytes_max < least) {
+            fault(key_id::request_memory, 0,
+                  "must be at least 8 times limits.body and 2 times limits.result");
+        }
+    }
+
     static constexpr std::size_t index_of(key_id id) { return static_cast<std::size_t>(id); }
     const config_value& of(key_id id) const { return values_[index_of(id)]; }
     bool given(key_id id) const { return of(id).given; }
@@ -212,6 +240,7 @@ void keep_fixed(settings& next, const settings& running) {
     next.profile = running.profile;
     next.service.sessions_max = running.service.sessions_max;
     next.service.tasks = running.service.tasks;
+    next.service.kept_result_bytes_max = running.service.kept_result_bytes_max;
     if (next.random_state_keys && running.random_state_keys) {
         next.service.state_keys = running.service.state_keys;
     }

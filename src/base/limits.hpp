@@ -24,6 +24,12 @@ inline constexpr std::int64_t body_timeout_ms = 30'000;
 inline constexpr std::int64_t idle_timeout_ms = 75'000;
 inline constexpr std::int64_t sse_keepalive_ms = 15'000;
 inline constexpr std::int64_t request_timeout_ms = 30'000;
+// However far progress extends it, and whatever a tool says of itself.
+inline constexpr std::int64_t request_timeout_ms_max = 60 * 60 * 1000;
+// A handler that was stopped and has not ended after this time is a straggler; with so many of one
+// handler on a thread, no more of its calls begin there.
+inline constexpr std::int64_t grace_ms = 5000;
+inline constexpr std::size_t stragglers_max = 16;
 inline constexpr std::int64_t drain_timeout_ms = 10'000;
 // What a half-received head may still take while the server shuts down.
 inline constexpr std::int64_t drain_head_ms = 1000;
@@ -70,7 +76,12 @@ inline constexpr std::size_t spent_nonces_max = 64 * 1024;
 // Progress of one request: after a burst, one message per interval.
 inline constexpr std::int64_t progress_interval_ms = 50;
 inline constexpr std::int64_t progress_burst = 16;
-inline constexpr std::size_t tool_result_bytes_max = 10 * 1024 * 1024;
+// Results (STANDARD row 98); those that were cut are kept whole for a while.
+inline constexpr std::size_t result_bytes_max = 10 * 1024 * 1024;
+inline constexpr std::size_t kept_result_bytes_max = 64 * 1024 * 1024;
+inline constexpr std::int64_t kept_result_ms = 10 * 60 * 1000;
+// What one request may hold: its input, its DOM, its results.
+inline constexpr std::size_t request_memory_bytes_max = 64 * 1024 * 1024;
 // Tasks: how many are kept, in all and for one client, and their results together (a new one is
 // refused beyond; each that runs may add one result). How long they are kept, at most and when the
 // tool does not say; how often their message may change.

@@ -262,8 +262,13 @@ task<result<sample_answer>> context::sample(const sample_request& request) {
     }
     const std::string params = request.params_json();
     auto fits = [](json::view answer) { return read_sampled(answer).ok(); };
-    const mcp::asking what{"sampling/createMessage", params, request.key_text(),
-                           request.time_limit().count(), fits};
+    const mcp::asking what{"sampling/createMessage",
+                           params,
+                           request.key_text(),
+                           request.time_limit().count(),
+                           fits,
+                           false,
+                           &stop_node()};
     const pillion::result<json::view> answer = co_await mcp::ask_client(*state_, what);
     if (!answer) {
         co_return answer.error();
@@ -287,8 +292,9 @@ task<result<elicit_answer>> context::elicit(const elicit_request& request) {
     auto fits = [this, &request](json::view given) {
         return given.is_object() && read_elicited(*state_, request, given).ok();
     };
-    const mcp::asking what{"elicitation/create",         params, request.key_text(),
-                           request.time_limit().count(), fits,   request.counts_once()};
+    const mcp::asking what{
+        "elicitation/create",  params,      request.key_text(), request.time_limit().count(), fits,
+        request.counts_once(), &stop_node()};
     const pillion::result<json::view> answer = co_await mcp::ask_client(*state_, what);
     if (!answer) {
         co_return answer.error();
@@ -302,7 +308,8 @@ task<result<roots_answer>> context::roots(std::string_view key) {
     }
     const question standard;
     auto fits = [](json::view given) { return given["roots"].is_array(); };
-    const mcp::asking what{"roots/list", {}, key, standard.time_limit().count(), fits};
+    const mcp::asking what{"roots/list", {},    key,         standard.time_limit().count(),
+                           fits,         false, &stop_node()};
     const pillion::result<json::view> answer = co_await mcp::ask_client(*state_, what);
     if (!answer) {
         co_return answer.error();

@@ -327,7 +327,7 @@ void ask_chain::end_with(const fault& why, outcome how) noexcept {
         r.outcome = how;
         r.engine.reply_error(r, why);
     }
-    r.stop.request(coro::stop_reason::input_required);
+    r.engine.stop(r, coro::stop_reason::input_required);
 }
 
 void ask_chain::conclude() noexcept {
@@ -359,7 +359,7 @@ void ask_chain::conclude() noexcept {
         r.engine.options().state_keys->seal(state.view(), context(), r.memory);
     r.outcome = "input_required";
     r.engine.reply(r, message(sealed));
-    r.stop.request(coro::stop_reason::input_required);
+    r.engine.stop(r, coro::stop_reason::input_required);
 }
 
 }  // namespace pillion::mcp

@@ -33,6 +33,7 @@ void batch::run_member(json::view message, const session_ref& s) {
     ++holder_.children;
     ++pending_;
     r.request_id = holder_.request_id;
+    r.asked_timeout_ms = holder_.asked_timeout_ms;
     r.rev = s->negotiated();
     r.session = s;
     r.id = e.id;

@@ -155,7 +155,7 @@ task<result<json::view>> ask_modern(request& r, const asking& what) {
 }  // namespace
 
 task<result<json::view>> ask_client(request& r, const asking& what) {
-    if (r.stop.requested() || r.channel == nullptr) {
+    if (what.stop->requested() || r.channel == nullptr) {
         co_return error(errc::cancelled, "The request was stopped");
     }
     engine& e = r.engine;
@@ -176,7 +176,7 @@ task<result<json::view>> ask_client(request& r, const asking& what) {
         r.channel->notify(r, std::move(message));
     }
     limit_guard limit(e.loop(), what.limit_ms, call.answered());
-    const bool woken = co_await call.answered().wait(&r.stop);
+    const bool woken = co_await call.answered().wait(what.stop);
     call.unlink();
     e.resume_deadline(r);
     if (r.run != nullptr) {

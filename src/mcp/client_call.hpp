@@ -63,10 +63,11 @@ struct asking {
     std::string_view method;
     std::string_view params;
     std::string_view key;
-    std::int64_t limit_ms = 0;
+    std::int64_t limit_ms;
     // Whether an answer can be used. An answer from a modern client that cannot is asked for again.
     base::function_ref<bool(json::view)> fits;
-    bool single_use = false;  // the answer of a modern client counts once
+    bool single_use;        // the answer of a modern client counts once
+    coro::stop_node* stop;  // ends the wait
 };
 
 // Puts a question to the client of `r` and waits for its result (in the request's memory), not

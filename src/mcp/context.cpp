@@ -1,4 +1,5 @@
 // The public context (include/pillion/context.hpp) over a request.
+#include <algorithm>
 #include <cmath>
 #include <exception>
 
@@ -16,6 +17,7 @@
 #include "mcp/progress_pace.hpp"
 #include "mcp/replies.hpp"
 #include "mcp/task_run.hpp"
+#include "mcp/time_limit.hpp"
 #include "rpc/errors.hpp"
 
 namespace pillion {
@@ -133,13 +135,20 @@ tool_result context::text_parts(const std::string_view* parts, std::size_t count
     for (std::size_t i = 0; i < count; ++i) {
         bytes += parts[i].size();
     }
-    char* text = static_cast<char*>(state_->memory.allocate(bytes, 1));
-    char* at = text;
-    for (std::size_t i = 0; i < count; ++i) {
-        at += parts[i].copy(at, parts[i].size());
-    }
     detail::result_state* out = new_state(*state_);
     out->failed = failed;
+    char* text = static_cast<char*>(state_->memory.try_allocate(bytes, 1));
+    if (text == nullptr) {
+        // As much as may be sent is worth something.
+        out->cut = true;
+        bytes = std::min(bytes, state_->engine.options().result_bytes_max);
+        text = static_cast<char*>(state_->memory.try_allocate(bytes, 1));
+        bytes = text == nullptr ? 0 : bytes;
+    }
+    std::size_t done = 0;
+    for (std::size_t i = 0; i < count && done < bytes; ++i) {
+        done += parts[i].copy(text + done, bytes - done);
+    }
     auto* node = state_->memory.make<detail::content_node>();
     node->body = {text, bytes};
     out->first = out->last = node;
@@ -222,12 +231,22 @@ resource_result context::unreadable(const pillion::error& what) {
 
 completion_result context::completion() { return completion_result(new_state(*state_)); }
 
-std::string_view context::keep(std::string_view text) { return state_->memory.dup(text); }
+std::string_view context::keep(std::string_view text) {
+    const std::string_view kept = state_->memory.try_dup(text);
+    if (kept.data() == nullptr && !text.empty()) {
+        state_->memory.exceed();
+    }
+    return kept;
+}
 
-bool context::stopped() const noexcept { return state_->stop.requested(); }
+coro::stop_node& context::stop_node() const noexcept {
+    return limit_ == nullptr ? state_->stop : limit_->stop();
+}
+
+bool context::stopped() const noexcept { return stop_node().requested(); }
 
 stop_cause context::why_stopped() const noexcept {
-    switch (state_->stop.reason()) {
+    switch (stop_node().reason()) {
         case coro::stop_reason::none:
             return stop_cause::none;
         case coro::stop_reason::client_cancelled:
@@ -246,20 +265,53 @@ stop_cause context::why_stopped() const noexcept {
 }
 
 std::chrono::nanoseconds context::remaining() const noexcept {
-    if (state_->deadline_ns == INT64_MAX) {
-        return std::chrono::nanoseconds::max();
+    const detail::request_state& r = *state_;
+    const std::int64_t now = r.engine.loop().now_ns();
+    std::int64_t left = INT64_MAX;
+    if (r.deadline_ns != INT64_MAX) {
+        // It stands still while the user is asked.
+        left = r.deadline_ns - (r.asking > 0 ? r.paused_ns : now);
     }
-    const std::int64_t left = state_->deadline_ns - state_->engine.loop().now_ns();
+    if (limit_ != nullptr) {
+        left = std::min(left, limit_->due_ns() - now);
+    }
     return std::chrono::nanoseconds(left < 0 ? 0 : left);
 }
 
+namespace {
+
+std::int64_t after(std::int64_t now_ns, std::chrono::nanoseconds wait) noexcept {
+    const std::int64_t ns = wait.count() < 0 ? 0 : wait.count();
+    return ns > INT64_MAX - now_ns ? INT64_MAX : now_ns + ns;
+}
+
+}  // namespace
+
 task<bool> context::sleep(std::chrono::nanoseconds duration) {
     io::reactor& loop = state_->engine.loop();
-    const std::int64_t now = loop.now_ns();
-    const std::int64_t wait = duration.count() < 0 ? 0 : duration.count();
-    const std::int64_t due = wait > INT64_MAX - now ? INT64_MAX : now + wait;
-    const bool whole = co_await io::sleep_until(loop, due, &state_->stop);
+    const std::int64_t due = after(loop.now_ns(), duration);
+    const bool whole = co_await io::sleep_until(loop, due, &stop_node());
     co_return whole;
+}
+
+task<pillion::result<void>> context::run_within(std::chrono::nanoseconds limit,
+                                                const limited_call& call) {
+    io::reactor& loop = state_->engine.loop();
+    std::int64_t due = after(loop.now_ns(), limit);
+    if (limit_ != nullptr) {
+        due = std::min(due, limit_->due_ns());
+    }
+    detail::time_limit until(loop, stop_node(), due);
+    context inner(state_, &until);
+    task<> work = call.run(call.work, inner, call.to);
+    co_await std::move(work);
+    if (until.passed()) {
+        co_return pillion::error(errc::timed_out, "It took longer than it may");
+    }
+    if (stopped()) {
+        co_return pillion::error(errc::cancelled, "The request was stopped");
+    }
+    co_return pillion::ok();
 }
 
 task<bool> context::yield() {
@@ -269,7 +321,7 @@ task<bool> context::yield() {
 
 task<> context::until_stopped() {
     coro::event never;
-    co_await never.wait(&state_->stop);
+    co_await never.wait(&stop_node());
 }
 
 bool context::begin_task() { return state_->engine.become_task(*state_); }
@@ -278,16 +330,15 @@ bool context::is_task() const noexcept { return state_->run != nullptr; }
 
 task<bool> context::progress(double done, double total, std::string_view message) {
     detail::request_state& r = *state_;
-    if (r.as_task == detail::request_state::task_mode::running && !message.empty() &&
-        !r.stop.requested()) {
+    if (r.as_task == detail::request_state::task_mode::running && !message.empty() && !stopped()) {
         r.run->say(message);
     }
     // NaN and infinities have no JSON form.
     const bool increases = std::isfinite(done) && (!r.progressed || done > r.last_progress);
-    if (r.progress_token.exists() && increases && !r.stop.requested() && r.channel != nullptr) {
+    if (r.progress_token.exists() && increases && !stopped() && r.channel != nullptr) {
         if (!mcp::progress_pace::report(r, done, total, message)) {
             r.drained.reset();
-            co_await r.drained.wait(&r.stop);
+            co_await r.drained.wait(&stop_node());
         }
     }
     co_return !stopped();
@@ -301,7 +352,7 @@ bool context::release_connection(std::chrono::milliseconds retry) {
 namespace {
 
 bool wants_log(const detail::request_state& r, log_level level) noexcept {
-    if (r.channel == nullptr || r.stop.requested()) {
+    if (r.channel == nullptr) {
         return false;
     }
     if (r.modern()) {
@@ -310,22 +361,22 @@ bool wants_log(const detail::request_state& r, log_level level) noexcept {
     return r.session != nullptr && level >= r.session->threshold();
 }
 
-task<bool> send_log(detail::request_state& r, log_level level, std::string_view data,
-                    std::string_view logger, bool plain) {
-    if (wants_log(r, level)) {
+task<bool> send_log(detail::request_state& r, coro::stop_node& stop, log_level level,
+                    std::string_view data, std::string_view logger, bool plain) {
+    if (!stop.requested() && wants_log(r, level)) {
         r.drained.set();
         if (!r.channel->notify(r, mcp::log_message(r, level, logger, data, plain))) {
             r.drained.reset();
-            co_await r.drained.wait(&r.stop);
+            co_await r.drained.wait(&stop);
         }
     }
-    co_return !r.stop.requested();
+    co_return !stop.requested();
 }
 
 }  // namespace
 
 task<bool> context::log(log_level level, std::string_view text, std::string_view logger) {
-    return send_log(*state_, level, text, logger, true);
+    return send_log(*state_, stop_node(), level, text, logger, true);
 }
 
 task<bool> context::log_json(log_level level, std::string_view json, std::string_view logger) {
@@ -333,7 +384,7 @@ task<bool> context::log_json(log_level level, std::string_view json, std::string
     const json::view data = state_->parse(json);
     base::byte_buffer text(state_->memory.pool());
     json::writer(text).value(data);
-    return send_log(*state_, level, keep(text.view()), logger, false);
+    return send_log(*state_, stop_node(), level, keep(text.view()), logger, false);
 }
 
 namespace {
@@ -443,7 +494,11 @@ task<pillion::result<std::string_view>> context::read_file(std::string_view path
     if (!got) {
         co_return got.error();
     }
-    co_return keep(job.bytes());
+    const std::string_view kept = state_->memory.try_dup(job.bytes());
+    if (kept.data() == nullptr && !job.bytes().empty()) {
+        co_return pillion::error(errc::too_large, "the request holds too much");
+    }
+    co_return kept;
 }
 
 server& context::host() const noexcept { return state_->engine.shared().host(); }

@@ -43,10 +43,11 @@ struct tool_definition {
     std::string title;
     std::string description;
     deprecation ends;
-    std::string input_json;                  // empty: no arguments
-    std::string output_json;                 // empty: none
-    std::chrono::milliseconds timeout{0};    // 0: the server's
-    std::chrono::milliseconds heartbeat{0};  // 0: none
+    std::string input_json;                    // empty: no arguments
+    std::string output_json;                   // empty: none
+    std::chrono::milliseconds timeout{0};      // 0: the server's
+    std::chrono::milliseconds timeout_max{0};  // 0: progress does not extend it
+    std::chrono::milliseconds heartbeat{0};    // 0: none
     task_terms terms;
     std::optional<bool> read_only;
     std::optional<bool> destructive;

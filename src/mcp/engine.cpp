@@ -33,7 +33,11 @@ base::byte_buffer request_state::new_message() noexcept {
 }
 
 json::view request_state::parse(std::string_view text) noexcept {
-    char* copy = static_cast<char*>(memory.allocate(text.size() + limits::padding, 1));
+    char* copy = static_cast<char*>(memory.try_allocate(text.size() + limits::padding, 1));
+    if (copy == nullptr) {
+        memory.exceed();
+        return {};
+    }
     text.copy(copy, text.size());
     const json::parse_result parsed = json::parse(copy, text.size(), memory);
     return parsed.ok ? parsed.root : json::view{};
@@ -126,6 +130,7 @@ request& engine::make() noexcept {
     ++from.requests;
     auto* r = ::new (block) request(*this, from);
     r->started_ns = loop_.now_ns();
+    r->memory.limit(options_->request_memory_bytes_max);
     return *r;
 }
 
@@ -262,6 +267,9 @@ void engine::finish(request& r) noexcept {
     r.finished = true;
     r.deadline.cancel();
     r.heartbeat.cancel();
+    if (r.straggling) {
+        stragglers_.remove(r);
+    }
     if (r.run != nullptr) {
         tasks_.end(*r.run);
     }
@@ -318,7 +326,7 @@ bool engine::become_task(request& r) noexcept {
     if (r.tool->definition->terms.support == task_support::required) {
         r.outcome = "too_many_tasks";
         reply_error(r, why);
-        r.stop.request(coro::stop_reason::deadline);
+        stop(r, coro::stop_reason::deadline);
     }
     return false;
 }
@@ -336,9 +344,7 @@ void engine::went_async(request& r) noexcept {
     r.head = nullptr;
     r.in_table = true;
     in_flight_[bucket_of(r.session.get(), id_text(r.id))].push_back(r);
-    if (!r.replied && r.asking == 0 && r.deadline_ns != INT64_MAX) {
-        loop_.timers().arm(r.deadline, r.deadline_ns);
-    }
+    arm_deadline(r);
     await_heartbeat(r);
 }
 
@@ -378,24 +384,6 @@ void engine::on_heartbeat(io::timer& /*self*/, void* owner) noexcept {
     r.engine.await_heartbeat(r);
 }
 
-void engine::pause_deadline(request& r) noexcept {
-    if (r.asking++ == 0) {
-        r.deadline.cancel();
-        const std::int64_t left = r.deadline_ns - loop_.now_ns();
-        r.time_left_ns = r.deadline_ns == INT64_MAX ? INT64_MAX : left < 0 ? 0 : left;
-    }
-}
-
-void engine::resume_deadline(request& r) noexcept {
-    if (--r.asking > 0 || r.time_left_ns == INT64_MAX) {
-        return;
-    }
-    r.deadline_ns = loop_.now_ns() + r.time_left_ns;
-    if (r.in_table && !r.replied) {
-        loop_.timers().arm(r.deadline, r.deadline_ns);
-    }
-}
-
 void engine::take_response(const session_ref& from, json::view response) noexcept {
     const std::string_view id = response["id"].str();
     std::size_t shard = 0;
@@ -418,22 +406,6 @@ void engine::answer_here(const session* from, std::string_view id,
             return call.take(message);
         }
     }
-}
-
-void engine::on_deadline(io::timer& /*self*/, void* owner) noexcept {
-    request& r = *static_cast<request*>(owner);
-    engine& self = r.engine;
-    r.outcome = "timeout";
-    fault why;
-    why.code = rpc::timed_out;
-    why.http_status = 504;
-    why.message = "Request timed out";
-    // Stopping first only marks and schedules; the handler resumes in a later turn, and whatever
-    // it returns then finds the request answered.
-    r.stop.request(coro::stop_reason::deadline);
-    const std::int64_t due_ns = r.deadline_ns;
-    self.reply_error(r, why);
-    self.meters_.deadline_fired(self.loop_.ops().now_ns() - due_ns);
 }
 
 bool engine::running(const session* of, json::view request_id) const noexcept {
@@ -474,7 +446,7 @@ void engine::cancel_here(const session* of, std::string_view key) noexcept {
         }
         note_end(r, 0);
         r.replied = true;
-        r.stop.request(coro::stop_reason::client_cancelled);
+        stop(r, coro::stop_reason::client_cancelled);
         if (reply_channel* to = r.channel) {
             r.channel = nullptr;
             to->drop(r);
@@ -490,7 +462,7 @@ void engine::disconnected(request& r) noexcept {
         r.outcome = "disconnected";
         note_end(r, 0);
         r.replied = true;
-        r.stop.request(coro::stop_reason::disconnected);
+        stop(r, coro::stop_reason::disconnected);
     }
 }
 
@@ -545,7 +517,7 @@ void engine::session_ended(session* which) noexcept {
                 continue;
             }
             r.outcome = "session_ended";
-            r.stop.request(coro::stop_reason::session_ended);
+            stop(r, coro::stop_reason::session_ended);
             fault why;
             why.code = rpc::invalid_request;
             why.http_status = 404;
@@ -558,6 +530,7 @@ void engine::session_ended(session* which) noexcept {
 void engine::expire_sessions() noexcept {
     shared_.tasks().expire(loop_.unix_ms());
     tasks_.sweep();
+    shared_.results().expire(loop_.unix_ms());
     const std::int64_t before = now_ms() - options_->session_idle_ms;
     shared_.sessions().trim_events(shard_, now_ms());
     for (const session_ref& s : shared_.sessions().expire(shard_, before)) {

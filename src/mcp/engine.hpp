@@ -27,6 +27,7 @@
 #include "mcp/replies.hpp"
 #include "mcp/request.hpp"
 #include "mcp/service.hpp"
+#include "mcp/stragglers.hpp"
 #include "mcp/task_desk.hpp"
 
 namespace pillion::mcp {
@@ -105,11 +106,22 @@ class engine {
     // The handler has said something, or begins to wait: the next sign of life is due from here.
     void await_heartbeat(request& r) noexcept;
 
-    // ---- questions to the client (client_call.hpp) ----
+    // ---- deadlines (engine_deadlines.cpp) ----
 
+    // Sets the deadline of a call whose handler is known. False: `why` says that the client asks
+    // for no time there is, or that too many calls of this handler were stopped and have not ended.
+    bool begin_call(request& r, fault& why) noexcept;
+    // The handler has told of progress: the soft deadline begins anew.
+    void progress_made(request& r) noexcept;
     // The time of a question does not count against the deadline of the request that asks.
     void pause_deadline(request& r) noexcept;
     void resume_deadline(request& r) noexcept;
+    // Asks the handler to stop. One that has not ended after the grace period is a straggler.
+    void stop(request& r, coro::stop_reason why) noexcept;
+    const stragglers& stragglers_here() const noexcept { return stragglers_; }
+
+    // ---- questions to the client (client_call.hpp) ----
+
     void add_call(client_call& call) noexcept { calls_.push_back(call); }
     // Questions of this shard that wait for an answer; and the end of all of them.
     std::size_t questions() const noexcept { return calls_.count(); }
@@ -168,6 +180,7 @@ class engine {
     // The one place where what users throw is caught.
     task<> guarded(request& r, task<> body);
     void went_async(request& r) noexcept;
+    void arm_deadline(request& r) noexcept;
     void answer_here(const session* from, std::string_view id, std::string_view message) noexcept;
     void maybe_free(request& r) noexcept;
     edition& current_edition() noexcept;
@@ -220,6 +233,7 @@ class engine {
     meters meters_;
     base::intrusive_list<metrics_source> sources_;
     task_desk tasks_;
+    stragglers stragglers_;
     io::timer sweep_;
 };
 

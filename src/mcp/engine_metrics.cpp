@@ -58,6 +58,11 @@ void engine::collect(base::metrics_page& to) {
              static_cast<double>(live_));
     to.gauge("mcp_server_questions_open", "Questions to clients that wait for an answer.",
              static_cast<double>(questions()));
+    to.gauge("pillion_handlers_straggling",
+             "Handlers that were stopped and have not ended when their grace was over.",
+             static_cast<double>(stragglers_.now()));
+    to.counter("pillion_stragglers_total", "How many of them there ever were.",
+               stragglers_.total());
     to.gauge("pillion_threads", "Event loops, by what they wait with.", 1,
              {{"io", loop_.ops().name()}});
     to.counter("pillion_loop_turns_total", "Turns of the event loops.", loop_.turns());

@@ -1,6 +1,7 @@
 #include "mcp/http_transport.hpp"
 
 #include "base/log.hpp"
+#include "base/number.hpp"
 #include "http/media.hpp"
 #include "http/response_writer.hpp"
 #include "json/parser.hpp"
@@ -62,6 +63,12 @@ std::string_view query_value(std::string_view query, std::string_view name) noex
 
 bool header_says_modern(const http::request_head& head) noexcept {
     return head.get(header_id::mcp_protocol_version) == name_of(modern);
+}
+
+// -1 when it is no number of milliseconds.
+std::int64_t asked_timeout_ms(const http::request_head& head) noexcept {
+    const auto ms = base::parse_integral(head.get(header_id::x_request_timeout_ms));
+    return ms && *ms >= 1 && head.count(header_id::x_request_timeout_ms) == 1 ? *ms : -1;
 }
 
 void free_client(void* tag) noexcept { delete static_cast<http_client*>(tag); }
@@ -269,6 +276,9 @@ void http_transport::handle_post(http::exchange& ex) {
         return fail(ex, 400, rpc::parse_error, "Parse error");
     }
     r.head = &ex.head();
+    if (engine_.options().timeout_header && ex.head().has(header_id::x_request_timeout_ms)) {
+        r.asked_timeout_ms = asked_timeout_ms(ex.head());
+    }
     if (parsed.root.is_array()) {
         return handle_batch(ex, r, parsed.root);
     }
@@ -479,6 +489,7 @@ void http_transport::handle_options(http::exchange& ex) {
             asked.empty() ? std::string_view("Content-Type, Accept, Authorization, "
                                              "Mcp-Session-Id, MCP-Protocol-Version, Mcp-Method, "
                                              "Mcp-Name, Last-Event-ID, X-Request-Id, "
+                                             "X-Request-Timeout-Ms, "
                                              "traceparent, tracestate")
                           : asked};
         extra[count++] = {"Access-Control-Max-Age", "600"};

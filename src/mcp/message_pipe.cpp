@@ -98,7 +98,11 @@ void message_pipe::take_message(std::string_view text) {
     request& r = engine_.make();
     count_message();
     r.request_id = r.memory.dup({request_id_, request_id_bytes_});
-    base::chunk* input = engine_.loop().chunks().take(text.size() + limits::padding);
+    base::chunk* input = engine_.loop().chunks().try_take(text.size() + limits::padding);
+    if (input == nullptr) {
+        engine_.discard(r);
+        return send_error(rpc::unavailable, "Out of memory");
+    }
     std::memcpy(input->data(), text.data(), text.size());
     input->end = static_cast<std::uint32_t>(text.size());
     r.memory.adopt(input);

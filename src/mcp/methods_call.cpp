@@ -5,6 +5,7 @@
 #include "mcp/ask_chain.hpp"
 #include "mcp/conventions.hpp"
 #include "mcp/engine.hpp"
+#include "mcp/kept_results.hpp"
 #include "mcp/modern_checks.hpp"
 #include "rpc/errors.hpp"
 
@@ -21,10 +22,6 @@ fault bad_params(safe_text message, std::string_view data = {}) {
 }
 
 constexpr std::string_view name_required = R"({"field":"name","reason":"required"})";
-
-void set_deadline(engine& e, request& r, std::int64_t timeout_ms) noexcept {
-    r.deadline_ns = e.loop().now_ns() + timeout_ms * 1'000'000;
-}
 
 task<> get_prompt(engine& e, request& r) {
     task<prompt_result> call = r.prompt->definition->handler(r.ctx, r.arguments);
@@ -248,12 +245,9 @@ void engine::method_tools_call(request& r) {
         r.tool->input->validate(r.arguments, r.memory, all);
         return refuse_arguments(*this, r, all);
     }
-    if (r.modern() && !ask_chain::read(r, why)) {
+    if ((r.modern() && !ask_chain::read(r, why)) || !begin_call(r, why)) {
         return refuse(r, why);
     }
-    // The tool's own, or the server's.
-    set_deadline(*this, r,
-                 r.tool->timeout_ms > 0 ? r.tool->timeout_ms : options_->request_timeout_ms);
     if (r.registered().has_tasks() && !choose_task(r, why)) {
         if (why.code != 0) {
             return refuse(r, why);
@@ -301,10 +295,9 @@ void engine::method_prompts_get(request& r) {
         }
     }
     fault why;
-    if (r.modern() && !ask_chain::read(r, why)) {
+    if ((r.modern() && !ask_chain::read(r, why)) || !begin_call(r, why)) {
         return refuse(r, why);
     }
-    set_deadline(*this, r, options_->request_timeout_ms);
     run(r, get_prompt(*this, r));
 }
 
@@ -315,6 +308,14 @@ void engine::method_resources_read(request& r) {
     }
     r.target = uri.str();
     r.resource = r.registered().find_resource(r.target);
+    if (r.resource == nullptr && is_kept_result(r, r.target)) {
+        const resource_result kept = read_kept_result(r);
+        if (request::state_of(kept)->code != 0) {
+            r.outcome = "not_found";
+        }
+        reply(r, resource_reply(r, *request::state_of(kept)));
+        return finish(r);
+    }
     if (r.resource == nullptr) {
         r.variables = r.memory.array<template_value>(uri_template::variables_max);
         for (const resource& t : r.registered().templates()) {
@@ -346,10 +347,9 @@ void engine::method_resources_read(request& r) {
         }
     }
     fault why;
-    if (r.modern() && !ask_chain::read(r, why)) {
+    if ((r.modern() && !ask_chain::read(r, why)) || !begin_call(r, why)) {
         return refuse(r, why);
     }
-    set_deadline(*this, r, options_->request_timeout_ms);
     run(r, read_resource(*this, r));
 }
 
@@ -370,7 +370,9 @@ void engine::method_complete(request& r) {
         reply(r, completion_reply(r, *request::state_of(nothing)));
         return finish(r);
     }
-    set_deadline(*this, r, options_->request_timeout_ms);
+    if (!begin_call(r, why)) {
+        return refuse(r, why);
+    }
     run(r, complete(*this, r, handler, argument["value"].str(), r.params["context"]["arguments"]));
 }
 

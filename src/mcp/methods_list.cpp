@@ -243,7 +243,10 @@ void engine::method_resources_list(request& r) {
         (at.kind == list_kind::provided && at.number >= r.registered().providers().size())) {
         return refuse(r, bad_cursor());
     }
-    r.deadline_ns = loop_.now_ns() + options_->request_timeout_ms * 1'000'000;
+    fault why;
+    if (!begin_call(r, why)) {
+        return refuse(r, why);
+    }
     run(r, list_resources(*this, r, at, given));
 }
 

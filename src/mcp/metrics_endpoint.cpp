@@ -19,6 +19,9 @@ void collect_shared(service& shared, base::metrics_page& to) {
     to.gauge("mcp_server_tasks", "Tasks that are kept, ended ones included.",
              static_cast<double>(shared.tasks().size()));
     base::show_memory(to, "tasks", shared.tasks().bytes());
+    to.gauge("pillion_kept_results", "Results that were cut and are kept whole.",
+             static_cast<double>(shared.results().count()));
+    base::show_memory(to, "kept_results", shared.results().bytes());
     to.counter("pillion_log_lines_dropped_total",
                "Lines of the log that were not written, as its reader was too slow.",
                log::dropped());

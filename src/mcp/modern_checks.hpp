@@ -15,6 +15,8 @@ inline constexpr std::string_view meta_version = "io.modelcontextprotocol/protoc
 inline constexpr std::string_view meta_capabilities = "io.modelcontextprotocol/clientCapabilities";
 inline constexpr std::string_view meta_client_info = "io.modelcontextprotocol/clientInfo";
 inline constexpr std::string_view meta_log_level = "io.modelcontextprotocol/logLevel";
+// Ours: how many milliseconds the client grants the request, whatever its revision.
+inline constexpr std::string_view meta_timeout = "pillion/timeoutMs";
 inline constexpr std::string_view meta_subscription = "io.modelcontextprotocol/subscriptionId";
 
 // Whether params carry any of the per-request protocol keys: the message is modern then.

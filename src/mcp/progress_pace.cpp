@@ -23,6 +23,7 @@ bool progress_pace::report(request& r, double done, double total,
     }
     r.progressed = true;
     r.last_progress = done;
+    r.engine.progress_made(r);
     progress_pace& pace = *r.pace;
     if (!pace.may_send(r.engine.loop().now_ns())) {
         pace.hold(done, total, message);
@@ -53,9 +54,10 @@ void progress_pace::hold(double done, double total, std::string_view message) no
     if (message.size() > text_room_) {
         // Room doubles, so a handler that tells much takes little of the arena.
         text_room_ = 2 * message.size();
-        text_ = static_cast<char*>(request_->memory.allocate(text_room_, 1));
+        text_ = static_cast<char*>(request_->memory.try_allocate(text_room_, 1));
+        text_room_ = text_ == nullptr ? 0 : text_room_;
     }
-    text_size_ = message.empty() ? 0 : message.copy(text_, message.size());
+    text_size_ = message.size() > text_room_ ? 0 : message.copy(text_, message.size());
     if (!held_) {
         held_ = true;
         request_->engine.loop().timers().arm(request_->heartbeat, paid_ns_ + interval_ns);

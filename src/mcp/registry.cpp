@@ -181,12 +181,17 @@ bool registry::add_tools(std::string& fault, std::vector<std::string>& warnings)
             fault = where + ": task_ttl() and task_poll() must be positive";
             return false;
         }
+        if (d.timeout_max.count() > 0 && d.timeout_max < d.timeout) {
+            fault = where + ": timeout_max() must not be shorter than timeout()";
+            return false;
+        }
         if (!check_meta(d.meta, where, fault) || !check_end(d.ends, where, fault)) {
             return false;
         }
         tool t;
         t.definition = &d;
         t.timeout_ms = d.timeout.count();
+        t.timeout_max_ms = d.timeout_max.count();
         bool object_input = false;
         const std::string input = d.input_json.empty() ? std::string(no_arguments) : d.input_json;
         if (!compile(input, library, where + ": input schema", t.input, object_input,

@@ -31,7 +31,8 @@ struct tool {
     std::unique_ptr<schema_check::validator> output;  // null: none
     bool output_is_object = false;
     std::vector<schema_check::header_param> header_params;
-    std::int64_t timeout_ms = 0;  // 0: the server's
+    std::int64_t timeout_ms = 0;      // 0: the server's
+    std::int64_t timeout_max_ms = 0;  // 0: progress does not extend it
     rendered entry;
 };
 

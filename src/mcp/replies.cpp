@@ -111,7 +111,7 @@ base::byte_buffer error_reply(request& r, const fault& f) {
     fault out = f;
     out.code = wire_code(f.code, r.modern(), r.engine.options().strict_e_codes);
     base::byte_buffer text = r.new_message();
-    write_error(text, out, r.request_id, r.id);
+    write_error(text, out, r.request_id, r.id, true);
     return text;
 }
 

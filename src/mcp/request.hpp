@@ -115,10 +115,14 @@ struct request_state : base::list_hook<in_flight_tag> {
     coro::event drained{true};
     io::timer deadline;
     io::timer heartbeat;
+    // When it must have been answered. Progress extends it by the soft limit, up to the hard one.
     std::int64_t deadline_ns = INT64_MAX;
+    std::int64_t hard_deadline_ns = INT64_MAX;
+    std::int64_t soft_timeout_ns = 0;
+    std::int64_t asked_timeout_ms = 0;  // by header; 0: none, negative: what it said is no time
     std::int64_t started_ns = 0;
-    std::int64_t time_left_ns = INT64_MAX;  // of the deadline, while the client is asked
-    std::uint32_t asking = 0;               // questions to the client without an answer
+    std::int64_t paused_ns = 0;  // since when the client is asked
+    std::uint32_t asking = 0;    // questions to the client without an answer
     double last_progress = 0;
     bool progressed = false;
     bool has_log_level = false;  // modern: the request asked for log messages
@@ -130,6 +134,7 @@ struct request_state : base::list_hook<in_flight_tag> {
     bool finished = false;
     bool held_session = false;
     bool in_table = false;
+    bool straggling = false;  // was stopped long ago (stragglers.hpp)
     mcp::outcome outcome;
     std::uint16_t http_status = 200;  // of the answer, where nothing was sent before it
 };

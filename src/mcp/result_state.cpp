@@ -2,21 +2,63 @@
 
 #include "base/assert.hpp"
 #include "json/writer.hpp"
-#include "mcp/request.hpp"
+#include "mcp/engine.hpp"
+#include "mcp/result_size.hpp"
 
 namespace pillion {
 
 namespace detail {
 
+namespace {
+
+// Text is worth something in part, too; as much as may be sent.
+std::string_view keep_body(result_state& to, std::string_view body, bool text) {
+    if (body.empty()) {
+        return "";
+    }
+    base::arena& memory = to.owner->memory;
+    std::string_view kept = memory.try_dup(body);
+    if (kept.data() != nullptr) {
+        return kept;
+    }
+    to.cut = true;
+    if (text) {
+        const std::size_t max = to.owner->engine.options().result_bytes_max;
+        kept = memory.try_dup(body.substr(0, mcp::whole_characters(body, max)));
+    }
+    return kept;
+}
+
+std::string_view keep(result_state& to, std::string_view text) {
+    if (text.empty()) {
+        return "";
+    }
+    const std::string_view kept = to.owner->memory.try_dup(text);
+    to.cut = to.cut || kept.data() == nullptr;
+    return kept;
+}
+
+}  // namespace
+
 content_node& add_content(result_state& to, content_node::kind what, std::string_view body,
                           std::string_view mime_type, std::string_view uri, std::string_view name) {
     base::arena& memory = to.owner->memory;
+    if (to.cut) {
+        // There is no room for more, and what is there takes none.
+        to.unheard = to.unheard == nullptr ? memory.make<content_node>() : to.unheard;
+        return *to.unheard;
+    }
     auto* node = memory.make<content_node>();
     node->what = what;
-    node->body = memory.dup(body);
-    node->mime_type = memory.dup(mime_type);
-    node->uri = memory.dup(uri);
-    node->name = memory.dup(name);
+    const bool text = what == content_node::kind::text || what == content_node::kind::resource_text;
+    node->body = keep_body(to, body, text);
+    node->mime_type = keep(to, mime_type);
+    node->uri = keep(to, uri);
+    node->name = keep(to, name);
+    if (node->body.data() == nullptr) {
+        node->what = content_node::kind::text;
+        node->body = "[left out: larger than this server can hold]";
+    }
     if (to.last == nullptr) {
         to.first = node;
     } else {
@@ -34,18 +76,24 @@ void annotate_last(result_state& to, const content_annotations& what) {
         return;
     }
     to.last->annotations = what;
-    to.last->annotations.last_modified = to.owner->memory.dup(what.last_modified);
+    to.last->annotations.last_modified = keep(to, what.last_modified);
     to.last->annotated = true;
 }
 
 void add_meta(result_state& to, std::string_view key, std::string_view json) {
     base::arena& memory = to.owner->memory;
+    if (to.cut) {
+        return;
+    }
     auto* node = memory.make<meta_node>();
-    node->key = memory.dup(key);
+    node->key = keep(to, key);
     // Rendered anew, so that no malformed or multi-line text reaches the wire.
     base::byte_buffer text(memory.pool());
     json::writer(text).value(to.owner->parse(json));
-    node->json = memory.dup(text.view());
+    node->json = keep(to, text.view());
+    if (to.cut) {
+        return;
+    }
     node->next = to.meta;
     to.meta = node;
 }
@@ -86,7 +134,7 @@ tool_result& tool_result::resource_blob(std::string_view uri, std::string_view m
 tool_result& tool_result::link(std::string_view uri, std::string_view name,
                                std::string_view mime_type, std::string_view description) {
     auto& node = add_content(*state_, kind::link, {}, mime_type, uri, name);
-    node.description = state_->owner->memory.dup(description);
+    node.description = detail::keep(*state_, description);
     return *this;
 }
 
@@ -96,7 +144,7 @@ tool_result& tool_result::annotate(const content_annotations& what) {
 }
 
 tool_result& tool_result::structured(std::string_view json) {
-    state_->structured = state_->owner->memory.dup(json);
+    state_->structured = detail::keep(*state_, json);
     state_->has_structured = true;
     return *this;
 }

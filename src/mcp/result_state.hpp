@@ -42,6 +42,7 @@ struct result_state {
     request_state* owner;
     content_node* first = nullptr;
     content_node* last = nullptr;
+    content_node* unheard = nullptr;  // where what is added goes once something was cut
     std::size_t count = 0;
     meta_node* meta = nullptr;
     std::string_view description;  // prompts
@@ -51,6 +52,7 @@ struct result_state {
     bool refused = false;            // the arguments did not fit, `refused_field` first
     bool trusted = false;            // the text is ours: it needs no sanitizing
     bool failed = false;             // isError
+    bool cut = false;                // something did not fit into the request's memory
     std::int64_t ttl_ms = -1;        // resources; negative: the server's
     bool shared_cache = false;
     std::int64_t total = -1;  // completions

@@ -32,7 +32,8 @@ service::service(std::shared_ptr<const registry> registered, pillion::server& ho
       options_(completed(options)),
       sessions_(shards, options.sessions_max),
       empty_object_(*json::document::parse("{}")),
-      subscribers_(registry_->providers(), board_) {
+      subscribers_(registry_->providers(), board_),
+      results_(options.kept_result_bytes_max) {
     for (std::size_t i = 0; i < shards; ++i) {
         engines_.push_back(std::make_unique<slot>());
     }

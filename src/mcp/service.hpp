@@ -22,6 +22,7 @@
 #include "mcp/change_board.hpp"
 #include "mcp/hub.hpp"
 #include "mcp/registry.hpp"
+#include "mcp/result_store.hpp"
 #include "mcp/session.hpp"
 #include "mcp/spent_nonces.hpp"
 #include "mcp/sse_directory.hpp"
@@ -42,6 +43,15 @@ struct service_options {
     std::int64_t session_idle_ms = limits::session_idle_ms;
     std::size_t sessions_max = limits::sessions_max;  // start
     std::int64_t request_timeout_ms = limits::request_timeout_ms;
+    std::int64_t request_timeout_ms_max = limits::request_timeout_ms_max;
+    bool timeout_header = false;  // clients may ask by X-Request-Timeout-Ms
+    std::int64_t task_timeout_ms_max = limits::task_ttl_ms_max;
+    std::int64_t grace_ms = limits::grace_ms;
+    std::size_t stragglers_max = limits::stragglers_max;
+    std::size_t result_bytes_max = limits::result_bytes_max;
+    std::int64_t kept_result_ms = limits::kept_result_ms;
+    std::size_t kept_result_bytes_max = limits::kept_result_bytes_max;  // start
+    std::size_t request_memory_bytes_max = limits::request_memory_bytes_max;
     std::size_t body_bytes_max = limits::body_bytes_max;  // also a line of stdio
     std::size_t batch_messages_max = limits::batch_messages_max;
     std::size_t in_flight_per_pipe_max = limits::in_flight_per_connection_max;
@@ -111,6 +121,9 @@ class service {
     // Answers that have counted once. Any thread.
     spent_nonces& spent() noexcept { return spent_; }
 
+    // Results that were cut, whole. Any thread.
+    result_store& results() noexcept { return results_; }
+
     // Runs `job` on one shard's thread, if it is up. Any thread.
     void post_to(std::size_t shard, std::function<void(engine&)> job);
 
@@ -149,6 +162,7 @@ class service {
     sse_directory sse_streams_;
     subscribers subscribers_;
     spent_nonces spent_;
+    result_store results_;
     std::vector<std::unique_ptr<slot>> engines_;
 };
 

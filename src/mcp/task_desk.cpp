@@ -84,9 +84,10 @@ bool task_desk::begin(request& r, fault& why) {
     r.heartbeat.cancel();
     r.deadline.cancel();
     const auto& terms = r.tool->definition->terms;
+    const std::int64_t own_ms = terms.limit.count() > 0 ? terms.limit.count() : kept->ttl_ms;
     const std::int64_t limit_ms =
-        terms.limit.count() > 0 ? std::min(terms.limit.count(), kept->ttl_ms) : kept->ttl_ms;
-    r.deadline_ns = engine_.loop().now_ns() + limit_ms * 1'000'000;
+        std::min({own_ms, kept->ttl_ms, engine_.options().task_timeout_ms_max});
+    r.deadline_ns = r.hard_deadline_ns = engine_.loop().now_ns() + limit_ms * 1'000'000;
     engine_.loop().timers().arm(r.deadline, r.deadline_ns);
     reply_channel* const caller = r.channel;
     r.channel = r.run;

@@ -143,7 +143,7 @@ task<result<json::view>> task_run::ask(const asking& what) {
         co_return error(errc::invalid, "The key is not UTF-8");
     }
     while (true) {
-        if (request_.stop.requested()) {
+        if (what.stop->requested()) {
             co_return error(errc::cancelled, "The request was stopped");
         }
         if (e.draining()) {
@@ -155,7 +155,7 @@ task<result<json::view>> task_run::ask(const asking& what) {
         put_question(one.key, what.method, what.params);
         e.pause_deadline(request_);
         limit_guard limit(e.loop(), what.limit_ms, one.answered);
-        co_await one.answered.wait(&request_.stop);
+        co_await one.answered.wait(what.stop);
         one.unlink();
         e.resume_deadline(request_);
         // An answer that cannot be used is asked for again, under a key of its own.
@@ -243,7 +243,7 @@ void task_run::detach(std::size_t shard, std::uint64_t number) noexcept {
 void task_run::cancelled() noexcept {
     says_.cancel();
     request_.outcome = "cancelled";
-    request_.stop.request(coro::stop_reason::client_cancelled);
+    request_.engine.stop(request_, coro::stop_reason::client_cancelled);
 }
 
 }  // namespace pillion::mcp

@@ -34,6 +34,17 @@ SNIPPETS = [
      _handler("auto work = [] {}; co_await ctx.blocking(work);"),
      _handler("auto work = [] {}; co_await ctx.blocking(std::move(work));"),
      _DELETED),
+    ("what is limited is a named callable",
+     _handler("auto work = [](context& soon) { return count(soon); }; "
+              "auto n = co_await ctx.within(std::chrono::seconds(1), work); (void)n;"),
+     _handler("auto n = co_await ctx.within(std::chrono::seconds(1), "
+              "[](context& soon) { return count(soon); }); (void)n;"),
+     _DELETED),
+    ("what is limited gets a context",
+     _handler("auto n = co_await ctx.within(std::chrono::seconds(1), count); (void)n;"),
+     _handler("auto work = [] { return 1; }; "
+              "auto n = co_await ctx.within(std::chrono::seconds(1), work); (void)n;"),
+     r"no matching|no viable|use of deleted|call to deleted"),
     ("a question to the client is named",
      _handler("elicit_request form(\"City?\"); auto r = co_await ctx.elicit(form); (void)r;"),
      _handler("auto r = co_await ctx.elicit(elicit_request(\"City?\")); (void)r;"),

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from server_process import wait_until
+from server_process import Server, fixture_bin, wait_until
 
 pytestmark = pytest.mark.asan
 
@@ -69,3 +69,85 @@ def test_the_deadline_of_the_server(start, make_client, rev):
     client = make_client(rev, of=start("--request-timeout", "300ms")).open()
     reply = client.tool("test_slow", {"ms": 20_000})
     assert (reply.error.code, reply.status) == (-32004, 504)
+
+
+# ---- what the client grants ----
+
+GRANTED = {"pillion/timeoutMs": 200}
+
+
+@pytest.mark.row(99)
+def test_a_client_may_shorten_it(client):
+    before = time.monotonic()
+    reply = client.tool("test_slow", {"ms": 20_000}, meta=GRANTED)
+    assert 0.18 <= time.monotonic() - before < 15
+    assert (reply.error.code, reply.status) == (-32004, 504)
+    reply = client.tool("test_slow", {"ms": 1}, meta={"pillion/timeoutMs": "200"})
+    assert (reply.error.code, reply.error.data["field"]) == (-32602, "pillion/timeoutMs")
+
+
+def test_a_client_may_shorten_it_on_a_pipe(stdio, rev):
+    pipe = stdio(rev=rev)
+    if rev != "E":
+        pipe.open()
+    answer, _ = pipe.call("tools/call", {"name": "test_slow", "arguments": {"ms": 20_000}},
+                          rev=rev, meta=GRANTED)
+    assert answer["error"]["code"] == -32004
+    assert pipe.close() == []
+
+
+def test_a_client_may_shorten_it_on_an_old_stream(make_sse):
+    stream = make_sse().open()
+    answer, _ = stream.call("tools/call", {"name": "test_slow", "arguments": {"ms": 20_000}},
+                            meta=GRANTED)
+    assert answer["error"]["code"] == -32004
+
+
+def test_progress_extends_it_up_to_its_end(client):
+    before = time.monotonic()
+    reply = client.tool("test_patience", {"steps": 4}, meta={"progressToken": 1})
+    assert reply.result["content"][0]["text"] == "patient"
+    assert time.monotonic() - before > 0.5  # its own limit is 300 ms
+    reply = client.tool("test_patience", {"steps": 100}, meta={"progressToken": 1})
+    assert reply.error.code == -32004
+    reply = client.tool("test_patience", {"steps": 4})
+    assert (reply.error.code, reply.status) == (-32004, 504)
+
+
+@pytest.fixture(scope="module")
+def strict(io, tmp_path_factory):
+    """A server with the header, little grace and few stragglers."""
+    path = tmp_path_factory.mktemp("strict") / "fixture.yaml"
+    path.write_text("http: {timeout_header: true}\nlimits: {grace: 50ms, stragglers: 2}\n")
+    running = Server(fixture_bin(), "--io", io, "--port", 0, "--config", path)
+    yield running
+    running.stop()
+
+
+def test_the_header(strict, make_client, rev):
+    client = make_client(rev, of=strict).open()
+    header = [("X-Request-Timeout-Ms", "200")]
+    reply = client.tool("test_slow", {"ms": 20_000}, extra=header)
+    assert (reply.error.code, reply.status) == (-32004, 504)
+    reply = client.tool("echo", {"text": "x"}, extra=[("X-Request-Timeout-Ms", "0")])
+    assert (reply.error.code, reply.status) == (-32602, 400)
+
+
+def test_the_header_counts_only_where_it_is_allowed(client):
+    reply = client.tool("echo", {"text": "x"}, extra=[("X-Request-Timeout-Ms", "0")])
+    assert reply.result["content"][0]["text"] == "x"
+
+
+def test_a_handler_with_too_many_stragglers_is_refused(strict, make_client):
+    client = make_client("E", of=strict).open()
+    stubborn = {"ms": 3000, "ignore_stop": True}
+    seen = len(strict.log)
+    for _ in range(2):
+        assert client.tool("test_deadline", stubborn).error.code == -32004
+    wait_until(lambda: sum("mcp.straggler" in line for line in strict.log[seen:]) == 2,
+               what="two lines of stragglers")
+    reply = client.tool("test_deadline", stubborn)
+    assert (reply.error.code, reply.status) == (-32006, 503)
+    assert client.tool_text("echo", {"text": "alive"}) == "alive"
+    wait_until(lambda: client.tool("test_deadline", {"ms": 1}).message.get("result"),
+               what="the handlers to end")

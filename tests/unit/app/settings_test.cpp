@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 #include <gtest/gtest.h>
 
@@ -62,14 +63,15 @@ TEST(settings, defaults_are_those_of_the_table) {
     EXPECT_EQ(made.listen[0].host, "127.0.0.1");
     EXPECT_EQ(made.listen[0].port, 8080);
     // Each default of the table, given in the file, changes nothing.
-    std::string text;
-    std::string section;
+    std::map<std::string, std::string> sections;
     for (const config_key& key : c.keys) {
         if (!key.fallback.empty() && key.own == nullptr) {
-            text += key.section == section ? "" : key.section + ":\n";
-            section = key.section;
-            text += "  " + key.name + ": " + key.fallback + "\n";
+            sections[key.section] += "  " + key.name + ": " + key.fallback + "\n";
         }
+    }
+    std::string text;
+    for (const auto& [section, members] : sections) {
+        text += section + ":\n" + members;
     }
     const settings same = c.make(text);
     EXPECT_EQ(same.path, made.path);
@@ -83,11 +85,35 @@ TEST(settings, defaults_are_those_of_the_table) {
     EXPECT_EQ(same.http.idle_timeout_ms, made.http.idle_timeout_ms);
     EXPECT_EQ(same.http.sse_keepalive_ms, made.http.sse_keepalive_ms);
     EXPECT_EQ(same.service.request_timeout_ms, made.service.request_timeout_ms);
+    EXPECT_EQ(same.service.request_timeout_ms_max, made.service.request_timeout_ms_max);
+    EXPECT_EQ(same.service.timeout_header, made.service.timeout_header);
+    EXPECT_EQ(same.service.task_timeout_ms_max, made.service.task_timeout_ms_max);
+    EXPECT_EQ(same.service.grace_ms, made.service.grace_ms);
+    EXPECT_EQ(same.service.stragglers_max, made.service.stragglers_max);
+    EXPECT_EQ(same.service.result_bytes_max, made.service.result_bytes_max);
+    EXPECT_EQ(same.service.kept_result_bytes_max, made.service.kept_result_bytes_max);
+    EXPECT_EQ(same.service.kept_result_ms, made.service.kept_result_ms);
+    EXPECT_EQ(same.service.request_memory_bytes_max, made.service.request_memory_bytes_max);
     EXPECT_EQ(same.service.session_idle_ms, made.service.session_idle_ms);
     EXPECT_EQ(same.service.sessions_max, made.service.sessions_max);
     EXPECT_EQ(same.service.body_bytes_max, made.service.body_bytes_max);
     EXPECT_EQ(same.service.batch_messages_max, made.service.batch_messages_max);
     EXPECT_EQ(same.service.in_flight_per_pipe_max, made.service.in_flight_per_pipe_max);
+}
+
+TEST(settings, limits_that_contradict_each_other_are_refused) {
+    settings_case c;
+    c.make("limits: {request_timeout: 2h, request_timeout_max: 1h}\n");
+    EXPECT_EQ(c.said(),
+              "1:52: limits.request_timeout_max: must not be shorter than request_timeout\n");
+    EXPECT_EQ(
+        settings_case().make("limits: {request_timeout: 2h}\n").service.request_timeout_ms_max,
+        2 * 60 * 60 * 1000);
+    settings_case m;
+    m.make("limits: {request_memory: 1MiB}\n");
+    EXPECT_EQ(m.said(),
+              "1:26: limits.request_memory: must be at least 8 times limits.body and 2 times "
+              "limits.result\n");
 }
 
 TEST(settings, flags_win_over_the_file) {

@@ -17,6 +17,9 @@ service_options service_options_of(const world_options& from) {
     o.request_timeout_ms = from.timeout_ms;
     o.session_idle_ms = from.session_idle_ms;
     o.sessions_max = from.sessions_max;
+    if (from.set) {
+        from.set(o);
+    }
     return o;
 }
 

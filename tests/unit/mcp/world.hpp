@@ -42,6 +42,8 @@ struct world_options {
     std::function<void(server&)> more;
     std::vector<std::string> origins;
     std::shared_ptr<task_store> tasks;  // null: the usual one
+    // Further settings.
+    std::function<void(service_options&)> set;
 };
 
 class world;

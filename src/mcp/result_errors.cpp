@@ -1,0 +1,45 @@
+#include "mcp/result_errors.hpp"
+
+#include "base/log.hpp"
+#include "mcp/engine.hpp"
+#include "mcp/replies.hpp"
+#include "rpc/errors.hpp"
+
+namespace pillion::mcp {
+
+base::byte_buffer handler_error(request& r, const detail::result_state& result) {
+    fault f;
+    f.code = result.code;
+    f.http_status = result.http_status;
+    f.message = result.message;
+    f.data_json = result.data_json;
+    return error_reply(r, f);
+}
+
+base::byte_buffer internal_fault(request& r, outcome how) {
+    r.outcome = how;
+    fault f;
+    f.code = rpc::internal_error;
+    f.message = "Internal error";
+    return error_reply(r, f);
+}
+
+base::byte_buffer too_large_reply(request& r) {
+    log::warn("mcp.result_too_large",
+              {log::kv("method", r.method), log::kv("target", r.target),
+               log::kv("request_id", r.request_id), log::kv("memory", r.memory.bytes())});
+    r.outcome = "too_large";
+    fault f;
+    // Not -32005: that one blames the client's own payload.
+    f.code = rpc::internal_error;
+    f.message = "The result is larger than this server may send";
+    f.data_json = R"({"reason":"too_large"})";
+    return error_reply(r, f);
+}
+
+bool room_for_reply(base::byte_buffer& out, std::size_t bytes) noexcept {
+    constexpr std::size_t large_bytes = 64 * 1024;
+    return bytes <= large_bytes || out.try_reserve(bytes);
+}
+
+}  // namespace pillion::mcp
