@@ -26,7 +26,6 @@ WITHOUT_TEST = {
     50: AUTH, 51: AUTH, 53: AUTH, 54: AUTH,
     75: "no tool that ships has external effects; waits for their description in the registry",
     100: "rates are not limited yet", 101: "rates are not limited yet",
-    105: "trace context is not passed on yet",
     115: "a rule for releases",
 }
 TITLES = [

@@ -2,6 +2,7 @@
 """W1: CPU per `tools/call` of `echo` with 100 bytes, against servers that answer canned bytes.
 
     bench/compare/w1.py [--perf ../shared/perf] [--rounds 5] [--seconds 2] [--connections 64]
+                        [--call-log]
 
 Runs every server on core 0 and the load generator on core 1, all of them in turn in every round, so
 that a noisy moment hits them alike, and prints medians. The floor servers and the generator are not
@@ -98,18 +99,19 @@ class Peer:
         self.process.wait()
 
 
-def start_peers(tools, fixture):
+def start_peers(tools, fixture, call_log):
     peers = []
     for floor in ("floor_uring", "floor_epoll"):
         port = free_port()
         options = ["-m", "256"] if floor == "floor_uring" else []
         peers.append(Peer(floor, [tools[floor], port, 180, *options], port))
     for backend in ("uring", "epoll"):
-        for modern in (False, True):
+        for modern, level in ((False, "warn"), (True, "warn"), *([(True, "info")] * call_log)):
             port = free_port()
-            peers.append(Peer(f"pillion {backend} {MODERN if modern else LEGACY}",
+            name = f"pillion {backend} {MODERN if modern else LEGACY}"
+            peers.append(Peer(name + (" with call log" if level == "info" else ""),
                               [fixture, "serve", "--port", port, "--io", backend, "--log-level",
-                               "warn"], port, modern=modern, session=not modern))
+                               level], port, modern=modern, session=not modern))
     return peers
 
 
@@ -131,6 +133,8 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=2)
     parser.add_argument("--connections", type=int, default=64)
+    parser.add_argument("--call-log", action="store_true",
+                        help="also servers that log every call (to /dev/null)")
     options = parser.parse_args()
     if not (options.perf / "mload.c").exists():
         raise SystemExit(f"{options.perf} holds no floor servers; name them with --perf")
@@ -138,7 +142,7 @@ def main():
         folder = pathlib.Path(name)
         tools = compile_tools(options.perf, folder)
         body = modern_body(folder)
-        peers = start_peers(tools, options.fixture)
+        peers = start_peers(tools, options.fixture, options.call_log)
         try:
             for round_number in range(options.rounds):
                 for peer in peers:

@@ -145,9 +145,8 @@ void metrics_endpoint::handle(http::exchange& ex) noexcept {
 }
 
 std::string_view metrics_endpoint::refuse(const http::request_head* /*head*/, std::uint16_t status,
-                                          std::string_view reason,
-                                          std::string_view /*request_id*/, base::byte_buffer& body,
-                                          http::extra_header* extra,
+                                          std::string_view reason, std::string_view /*request_id*/,
+                                          base::byte_buffer& body, http::extra_header* extra,
                                           std::size_t& extra_count) noexcept {
     extra_count = 0;
     if (status == 405) {

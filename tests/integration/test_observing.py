@@ -13,7 +13,7 @@ from mcp_client import compact, modern_params
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 PARENT = f"00-{TRACE}-b7ad6b7169203331-01"
-MADE = re.compile("[0-9a-f-]{32,36}")
+MADE = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 POST = [("Content-Type", "application/json"), ("Accept", "application/json, text/event-stream")]
 
 
@@ -30,6 +30,7 @@ def test_health_has_its_usual_names(connect):
             "accepting": "ok", "configuration": "ok", "tasks": "ok", "fixture": "ok"}}
 
 
+@pytest.mark.row(113)
 def test_a_check_of_the_embedding_program(start, make_client):
     """The fixture server registers one and lets a tool turn it; one that throws has said no."""
     server = start("--threads", 2)
@@ -64,6 +65,7 @@ def test_tasks_that_fill_the_store_are_told(start, make_client, tmp_path):
         assert (reply.status, reply.json()["checks"]["tasks"]) == (200, "fail")
 
 
+@pytest.mark.row(23)
 def test_the_page_of_a_browser(connect):
     reply = connect().request("GET", "/")
     assert reply.status == 200
@@ -111,6 +113,7 @@ def requests(session):
     yield 204, "DELETE", "/mcp", mine, None
 
 
+@pytest.mark.row(104)
 @pytest.mark.parametrize("wanted", [None, "find-me.~1", "i" * 128, "two words", "i" * 129])
 def test_every_answer_has_the_id_of_its_request(start, make_client, wanted):
     server = start("--threads", 1)
@@ -147,6 +150,7 @@ def test_streams_and_broken_heads_have_an_id(connect, make_client):
     assert reply.status == 400 and MADE.fullmatch(reply["X-Request-Id"])
 
 
+@pytest.mark.row(105)
 def test_the_trace_of_a_call_is_in_its_line(start, make_client):
     server = start()
     client = make_client("E", of=server)
@@ -161,6 +165,7 @@ def test_the_trace_of_a_call_is_in_its_line(start, make_client):
     assert "trace_id" not in server.wait_for_log("request_id=three")
 
 
+@pytest.mark.row(108)
 def test_calls_without_an_answer_have_a_line(start, make_client):
     server = start()
     slow = {"name": "test_slow", "arguments": {"ms": 20_000, "announce": True}}

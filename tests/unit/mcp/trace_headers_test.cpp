@@ -98,6 +98,7 @@ class traced_world {
     world world_;
 };
 
+// STANDARD row 105
 TEST(trace, comes_from_the_head) {
     traced_world w;
     const std::string expected =
@@ -112,6 +113,7 @@ TEST(trace, comes_from_the_head) {
         std::string(sample) + "|a=1,b=2|0af7651916cd43dd8448eb211c80319c|b7ad6b7169203331|sampled");
 }
 
+// STANDARD row 105
 TEST(trace, meta_comes_first_and_brings_its_own_state) {
     traced_world w;
     const std::string in_meta = R"("traceparent":")" + std::string(another) + '"';
