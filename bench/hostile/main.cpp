@@ -3,9 +3,9 @@
 //
 //   hostile-load KEY=VALUE…
 //
-// The well-behaved calls are made by the main thread, at real-time priority if that is allowed, so
-// that the attackers, who share its processor, do not count as the server's slowness. Listeners and
-// attackers are the other thread.
+// The well-behaved calls are made by the main thread, at real-time priority (`real_time`, 0: not)
+// if that is allowed, so that others who share its processor do not count as the server's slowness.
+// Listeners and attackers are the other thread.
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -48,6 +48,7 @@ class settings {
         {"deadline_ms", "0"}, {"limit_ms", "0"},    {"kill", "0"},   {"listeners", "0"},
         {"changes", "0"},     {"uri_bytes", "400"}, {"slow", "0"},   {"stalled", "0"},
         {"flood", "0"},       {"kind", "rate"},     {"settle", "1"}, {"warm_up", "0.5"},
+        {"real_time", "1"},
     };
 };
 
@@ -152,8 +153,9 @@ int main(int argc, char** argv) {
     caller well_behaved(calls);
     crowd others(set, attack.uri, attack);
     std::thread second([&others] { others.run(); });
-    const sched_param priority{1};
-    const bool real_time = ::sched_setscheduler(0, SCHED_FIFO, &priority) == 0;
+    const sched_param priority{set.number("real_time")};
+    const bool real_time =
+        priority.sched_priority > 0 && ::sched_setscheduler(0, SCHED_FIFO, &priority) == 0;
     sleep_s(set.real("settle"));
     const call_report report = well_behaved.run();
     others.publishing = false;
