@@ -66,7 +66,6 @@ class attackers {
     std::string slow_body_;
     std::vector<one> all_;
     std::vector<std::size_t> free_;  // of the flood
-    std::size_t next_slow_ = 0;
     std::int64_t flood_from_ns_ = 0;
     std::uint64_t flooded_ = 0;  // due so far
     int epoll_ = -1;
