@@ -22,8 +22,8 @@ TEST(connection_basic, reply_is_one_write_with_length_date_and_request_id) {
     EXPECT_EQ(r.headers["content-type"], "text/plain");
     EXPECT_EQ(r.headers["date"], "Sun, 06 Nov 1994 08:49:38 GMT");
     EXPECT_EQ(r.headers.count("connection"), 0U);
-    EXPECT_EQ(r.headers["x-request-id"].size(), 32U);
-    EXPECT_EQ(r.headers["x-request-id"].find_first_not_of("0123456789abcdef"), std::string::npos);
+    EXPECT_EQ(r.headers["x-request-id"].size(), 36U);  // a UUID
+    EXPECT_EQ(r.headers["x-request-id"].find_first_not_of("0123456789abcdef-"), std::string::npos);
 }
 
 TEST(connection_basic, connection_persists_and_request_ids_differ) {
@@ -56,10 +56,10 @@ TEST(connection_basic, acceptable_request_id_is_sent_back_and_others_replaced) {
     EXPECT_EQ(id_sent_back("abc-1~"), "abc-1~");
     const std::string longest(128, 'i');
     EXPECT_EQ(id_sent_back(longest), longest);
-    EXPECT_EQ(id_sent_back(longest + "i").size(), 32U);
-    EXPECT_EQ(id_sent_back("a b").size(), 32U);
-    EXPECT_EQ(id_sent_back("a\x80").size(), 32U);
-    EXPECT_EQ(id_sent_back("").size(), 32U);
+    EXPECT_EQ(id_sent_back(longest + "i").size(), 36U);
+    EXPECT_EQ(id_sent_back("a b").size(), 36U);
+    EXPECT_EQ(id_sent_back("a\x80").size(), 36U);
+    EXPECT_EQ(id_sent_back("").size(), 36U);
 }
 
 TEST(connection_basic, head_gets_the_length_and_no_body) {

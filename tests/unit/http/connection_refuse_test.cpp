@@ -35,7 +35,7 @@ TEST(connection_refuse, malformed_heads_get_their_status_close_and_linger) {
         ASSERT_EQ(replies.size(), 1U) << status;
         EXPECT_EQ(replies[0].status, status);
         EXPECT_EQ(replies[0].headers["connection"], "close");
-        EXPECT_EQ(replies[0].headers["x-request-id"].size(), 32U);
+        EXPECT_EQ(replies[0].headers["x-request-id"].size(), 36U);
         EXPECT_EQ(replies[0].body.substr(0, 3), std::to_string(status));
         EXPECT_TRUE(w.half_closed);
         EXPECT_FALSE(w.closing);

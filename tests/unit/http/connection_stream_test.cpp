@@ -34,7 +34,7 @@ TEST(connection_stream, events_are_chunks_of_their_own) {
     EXPECT_EQ(head.headers["content-type"], "text/event-stream");
     EXPECT_EQ(head.headers["transfer-encoding"], "chunked");
     EXPECT_EQ(head.headers["x-accel-buffering"], "no");
-    EXPECT_EQ(head.headers["x-request-id"].size(), 32U);
+    EXPECT_EQ(head.headers["x-request-id"].size(), 36U);
     w.sent.clear();
     w.writes = 0;
     EXPECT_TRUE(send(to, "{\"a\":1}"));
