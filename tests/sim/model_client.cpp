@@ -491,6 +491,14 @@ void model_client::give_up(const std::string& id) {
 
 void model_client::on_wire_gone(wire& on) {
     for (const exchange& e : on.pending()) {
+        // A shutdown ends streams, and lets what has begun come to its end while there is time.
+        const call* const begun = find(e.id);
+        const bool ends = e.what == exchange::kind::stands && e.streamed;
+        const bool runs = begun != nullptr && !begun->answered && inside(*begun) != nullptr &&
+                          !inside(*begun)->of().stopped();
+        if (world_.draining() && on.polite() && (ends || runs)) {
+            fail(on.name() + ": cut by the shutdown");
+        }
         if (e.what == exchange::kind::stands) {
             lose_stream();
         }

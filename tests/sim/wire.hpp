@@ -82,6 +82,8 @@ class wire final : private reply_sink {
     // `cuts`: the server may take that for the end of what is under way.
     void finish(bool cuts);
     bool finished() const { return finished_; }
+    // This side gave no reason to be cut.
+    bool polite() const { return !impolite_ && !reset_ && !finished_; }
     bool was_reset() const { return reset_; }
     bool blocked() const { return blocked_; }
     bool partial() const { return partial_; }
