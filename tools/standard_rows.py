@@ -25,7 +25,6 @@ WITHOUT_TEST = {
     40: AUTH, 41: AUTH, 42: AUTH, 43: AUTH, 44: AUTH, 46: AUTH, 47: AUTH, 48: AUTH, 49: AUTH,
     50: AUTH, 51: AUTH, 53: AUTH, 54: AUTH,
     75: "no tool that ships has external effects; waits for their description in the registry",
-    100: "rates are not limited yet", 101: "rates are not limited yet",
     115: "a rule for releases",
 }
 TITLES = [

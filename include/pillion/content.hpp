@@ -79,6 +79,7 @@ class tool_result {
 
  private:
     friend class context;
+    friend class refusal;
     friend struct detail::request_state;
     explicit tool_result(detail::result_state* state) noexcept : state_(state) {}
     detail::result_state* state_;
@@ -98,6 +99,7 @@ class prompt_result {
 
  private:
     friend class context;
+    friend class refusal;
     friend struct detail::request_state;
     explicit prompt_result(detail::result_state* state) noexcept : state_(state) {}
     detail::result_state* state_;
@@ -115,6 +117,7 @@ class resource_result {
 
  private:
     friend class context;
+    friend class refusal;
     friend struct detail::request_state;
     explicit resource_result(detail::result_state* state) noexcept : state_(state) {}
     detail::result_state* state_;
@@ -129,8 +132,24 @@ class completion_result {
 
  private:
     friend class context;
+    friend class refusal;
     friend struct detail::request_state;
     explicit completion_result(detail::result_state* state) noexcept : state_(state) {}
+    detail::result_state* state_;
+};
+
+// An error that any handler may give in the place of its result: context::unavailable() and the
+// like make one.
+class refusal {
+ public:
+    operator tool_result() const noexcept { return tool_result(state_); }
+    operator prompt_result() const noexcept { return prompt_result(state_); }
+    operator resource_result() const noexcept { return resource_result(state_); }
+    operator completion_result() const noexcept { return completion_result(state_); }
+
+ private:
+    friend class context;
+    explicit refusal(detail::result_state* state) noexcept : state_(state) {}
     detail::result_state* state_;
 };
 

@@ -163,6 +163,16 @@ class context {
     resource_result unreadable(const pillion::error& what);
     completion_result completion();
 
+    // ---- errors for every kind of handler (JSON-RPC errors with HTTP status 200) ----
+
+    // The caller asks too often: -32003. `retry_after_s` (at least 1) becomes data.retryAfter.
+    refusal rate_limited(std::string_view message, std::int64_t retry_after_s = 1);
+    // What the handler needs is out of service: -32006, with data.retryAfter unless that is 0.
+    refusal unavailable(std::string_view message, std::int64_t retry_after_s = 0);
+    // The state of things forbids it (somebody else has changed it meanwhile, it exists already):
+    // -32007.
+    refusal conflict(std::string_view message);
+
     // A copy of `text` that lives as long as the context.
     std::string_view keep(std::string_view text);
 

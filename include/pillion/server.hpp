@@ -183,6 +183,16 @@ class tool_builder {
     // While the handler works and says nothing for this long, clients that asked for progress get a
     // sign of life, so that those with a patience of their own (often 60 s) do not give up.
     tool_builder& heartbeat(std::chrono::milliseconds every);
+    // How often it may be called, by everybody together: `calls_per_second` on average, `burst` at
+    // once (0: what a second gives, at least one). A call beyond that is refused: -32003, HTTP 429.
+    tool_builder& rate(double calls_per_second, std::size_t burst = 0);
+    // How many calls may run at a time, on all threads together (0: any number). Others wait for
+    // their turn, in the order they came.
+    tool_builder& max_concurrent(std::size_t calls);
+    // How many may wait (default 64). One more is refused, and so is a call that would have to wait
+    // beyond its deadline, as far as the time of earlier calls tells: -32006, HTTP 503.
+    // REQUIRES: max_concurrent().
+    tool_builder& queue(std::size_t calls);
     // Long work: calls may run as tasks (default: forbidden). A task is not bound by timeout(), it
     // may ask its user while it runs, and tasks/cancel stops it.
     tool_builder& as_task(task_support how);

@@ -1,7 +1,10 @@
 // The builders of include/pillion/server.hpp: they fill definitions.
+#include <cmath>
+
 #include <pillion/server.hpp>
 
 #include "mcp/definitions.hpp"
+#include "mcp/tool_gate.hpp"
 
 namespace pillion {
 
@@ -43,6 +46,24 @@ tool_builder& tool_builder::timeout_max(std::chrono::milliseconds limit) {
 
 tool_builder& tool_builder::heartbeat(std::chrono::milliseconds every) {
     definition_->heartbeat = every;
+    return *this;
+}
+
+tool_builder& tool_builder::rate(double calls_per_second, std::size_t burst) {
+    definition_->calls.bad_rate = !(calls_per_second > 0) || std::isinf(calls_per_second);
+    definition_->calls.per_second = calls_per_second;
+    definition_->calls.burst = burst;
+    return *this;
+}
+
+tool_builder& tool_builder::max_concurrent(std::size_t calls) {
+    definition_->calls.concurrent = calls;
+    return *this;
+}
+
+tool_builder& tool_builder::queue(std::size_t calls) {
+    definition_->calls.queue = calls;
+    definition_->calls.queue_given = true;
     return *this;
 }
 
@@ -122,6 +143,14 @@ void tool_builder::derive_output(const schema& shape) {
 
 void tool_builder::finish(detail::tool_handler handler) {
     definition_->handler = std::move(handler);
+    const detail::tool_limits& calls = definition_->calls;
+    if (!calls.bad_rate && (calls.per_second > 0 || calls.concurrent > 0)) {
+        const auto rate =
+            calls.per_second > 0
+                ? mcp::bucket_rate::of(calls.per_second, static_cast<std::int64_t>(calls.burst))
+                : mcp::bucket_rate();
+        definition_->gate = std::make_shared<mcp::tool_gate>(rate, calls.concurrent, calls.queue);
+    }
 }
 
 prompt_builder& prompt_builder::title(std::string text) {

@@ -33,6 +33,12 @@ std::string time_text(std::int64_t ms) {
 }
 std::string number(std::size_t n) { return std::to_string(n); }
 
+std::string size_text(std::int64_t n) {
+    return n >= gib && n % gib == 0   ? std::to_string(n / gib) + "GiB"
+           : n >= mib && n % mib == 0 ? std::to_string(n / mib) + "MiB"
+                                      : std::to_string(n / kib) + "KiB";
+}
+
 void add_http(config_table& to) {
     to.push_back({.section = "http",
                   .name = "host",
@@ -184,7 +190,7 @@ void add_size_limit(config_table& to, const char* name, std::size_t fallback, st
     to.push_back({.section = "limits",
                   .name = name,
                   .type = bytes,
-                  .fallback = number(fallback / mib) + "MiB",
+                  .fallback = size_text(static_cast<std::int64_t>(fallback)),
                   .min = min,
                   .max = max,
                   .help = help,
@@ -278,10 +284,95 @@ void add_results(config_table& to) {
                    "Memory that one request may hold: its input, its results", true);
 }
 
-std::string size_text(std::int64_t n) {
-    return n >= gib && n % gib == 0   ? std::to_string(n / gib) + "GiB"
-           : n >= mib && n % mib == 0 ? std::to_string(n / mib) + "MiB"
-                                      : std::to_string(n / kib) + "KiB";
+void add_size(config_table& to, const char* name, std::size_t fallback, std::size_t min,
+              std::size_t max, const char* help, bool live = true) {
+    add_size_limit(to, name, fallback, static_cast<std::int64_t>(min),
+                   static_cast<std::int64_t>(max), help, live);
+}
+
+// A count that may be 0: no limit.
+void add_open_count(config_table& to, const char* section, const char* name,
+                    const std::string& fallback, const char* help) {
+    constexpr std::int64_t many = 1'000'000;
+    to.push_back({.section = section,
+                  .name = name,
+                  .type = count,
+                  .fallback = fallback,
+                  .max = many,
+                  .help = help,
+                  .live = true});
+}
+
+// What was constant once: of messages, streams and sessions.
+void add_message_limits(config_table& to) {
+    constexpr std::int64_t many = 1'000'000;
+    add_size(to, "head", limits::head_bytes_max, kib, limits::head_bytes_most,
+             "Bytes of the head of a request");
+    add_count_limit(to, "headers", limits::headers_max, limits::headers_most,
+                    "Fields of the head of a request", true);
+    add_size(to, "uri", limits::target_bytes_max, kib / 4, limits::head_bytes_most,
+             "Bytes of a request target");
+    add_count_limit(to, "json_depth", limits::json_depth_max, limits::json_depth_max,
+                    "Nesting of a message", true);
+    add_count_limit(to, "json_nodes", limits::json_nodes_max, 64 * mib,
+                    "Values and names in a message", true);
+    add_size(to, "output_high", limits::out_queue_bytes_high, kib, gib,
+             "Unread bytes of a peer from which on its writer waits");
+    add_size(to, "output_low", limits::out_queue_bytes_low, kib, gib,
+             "Unread bytes of a peer below which its writer goes on");
+    add_size(to, "output_hard", limits::out_queue_bytes_hard, kib, 4 * gib,
+             "Unread bytes of a connection from which on it is cut");
+    add_count_limit(to, "session_events", limits::session_events_max, many,
+                    "Events a session keeps for clients that come back", true);
+    add_size(to, "session_event_bytes", limits::session_event_bytes_max, kib, gib,
+             "Bytes of these events");
+    add_count_limit(to, "session_streams", limits::session_streams_max, 10'000,
+                    "Event streams of a session", true);
+    add_count_limit(to, "session_subscriptions", limits::session_subscriptions_max, many,
+                    "Resources a session is subscribed to", true);
+}
+
+// Of callers and of load.
+void add_caller_limits(config_table& to) {
+    constexpr std::int64_t many = 1'000'000;
+    constexpr const char* section = "limits";
+    add_open_count(to, section, "connections_per_address",
+                   number(limits::connections_per_address_max),
+                   "Connections of one address; 0: any number");
+    add_open_count(to, section, "in_flight_per_address", number(limits::in_flight_per_address_max),
+                   "Requests under way of one anonymous address; 0: any number");
+    add_open_count(to, section, "in_flight_per_principal",
+                   number(limits::in_flight_per_principal_max),
+                   "Requests under way of one principal; 0: any number");
+    add_count_limit(to, "requests", limits::requests_max, many,
+                    "Requests under way per thread; beyond it they are shed", true);
+    to.push_back({.section = section,
+                  .name = "loop_lag",
+                  .type = duration,
+                  .fallback = time_text(limits::loop_lag_ms),
+                  .help = "Turns of a loop that take longer shed requests; 0s: never",
+                  .live = true});
+    add_open_count(to, section, "head_rate", number(limits::head_rate_min),
+                   "Bytes a second at which a head has to come; 0: any");
+    add_open_count(to, section, "body_rate", number(limits::body_rate_min),
+                   "Bytes a second at which a body has to come; 0: any");
+    add_time_limit(to, "reader_stall", limits::reader_stall_ms,
+                   "An event stream of which nothing is read this long is cut", false);
+}
+
+// Without a burst of its own a rate allows what two seconds give.
+void add_rates(config_table& to) {
+    const auto add = [&to](const char* name, std::int64_t rate, const char* burst,
+                           const char* what) {
+        add_open_count(to, "rates", name, number(static_cast<std::size_t>(rate)), what);
+        add_open_count(to, "rates", burst, "", "The same at once; 0: twice the rate");
+    };
+    add("principal", limits::principal_rate, "principal_burst",
+        "Requests a second of one principal; 0: any number");
+    add("address", limits::address_rate, "address_burst",
+        "Requests a second of one anonymous address; 0: any number");
+    add("handshakes", limits::handshake_rate, "handshakes_burst",
+        "Anonymous handshakes a second of one address; 0: any number");
 }
 
 }  // namespace
@@ -295,6 +386,9 @@ config_table make_config_table(std::vector<detail::own_option>& own, server_prof
     add_profile(all, otherwise);
     add_deadlines(all);
     add_results(all);
+    add_message_limits(all);
+    add_caller_limits(all);
+    add_rates(all);
     // One that waits must not keep its pipe from ever being read again.
     all[static_cast<std::size_t>(key_id::in_flight)].min = 2;
     PILLION_ASSERT(all.size() == static_cast<std::size_t>(key_id::own_options));

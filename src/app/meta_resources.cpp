@@ -67,7 +67,7 @@ constexpr std::string_view headers_text =
     "| X-Request-Id | on every answer |\n"
     "| Mcp-Session-Id | with the answer to initialize |\n"
     "| Allow | with 405, and to OPTIONS |\n"
-    "| Retry-After | seconds, when the server is overloaded |\n"
+    "| Retry-After | seconds, with 429 and 503 |\n"
     "| Access-Control-Allow-Origin, -Methods, -Headers, Access-Control-Expose-Headers, "
     "Access-Control-Max-Age, Vary | to allowed origins |\n";
 

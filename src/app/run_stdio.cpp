@@ -45,6 +45,7 @@ class stdio_runner {
             state_.running = &service_;
             state_.stop = [this] { loop_.post([this] { on_signal(SIGTERM); }); };
         }
+        loop_.set_output(set().output);
         log::start_writer();
         transport_->start();
         loop_.run();
@@ -93,6 +94,7 @@ class stdio_runner {
         if (to == nullptr) {
             return;
         }
+        loop_.set_output(to->output);
         // The settings own the options.
         engine_->change(std::shared_ptr<const mcp::service_options>(to, &to->service));
     }

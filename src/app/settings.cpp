@@ -32,6 +32,12 @@ class settings_maker {
         http.body_timeout_ms = number(key_id::body_timeout, http.body_timeout_ms);
         http.idle_timeout_ms = number(key_id::idle_timeout, http.idle_timeout_ms);
         http.sse_keepalive_ms = number(key_id::keepalive, http.sse_keepalive_ms);
+        http.reader_stall_ms = number(key_id::reader_stall, http.reader_stall_ms);
+        http.head_rate_min = number(key_id::head_rate, http.head_rate_min);
+        http.body_rate_min = number(key_id::body_rate, http.body_rate_min);
+        http.head.bytes_max = size(key_id::head_bytes, http.head.bytes_max);
+        http.head.fields_max = size(key_id::header_count, http.head.fields_max);
+        http.head.target_bytes_max = size(key_id::target_bytes, http.head.target_bytes_max);
     }
 
     void read_common(settings& to, const std::string& folder) {
@@ -59,6 +65,8 @@ class settings_maker {
                                              ? text(key_id::profile)
                                              : keys_[index_of(key_id::profile)].fallback;
         to.profile = profile == "corporate" ? server_profile::corporate : server_profile::generic;
+        read_limits(s.limit);
+        read_output(to);
         mcp::memory_task_store::caps caps;
         caps.tasks = size(key_id::tasks, caps.tasks);
         caps.tasks_per_owner = size(key_id::tasks_per_owner, caps.tasks_per_owner);
@@ -89,6 +97,54 @@ class settings_maker {
         if (s.request_memory_bytes_max < least) {
             fault(key_id::request_memory, 0,
                   "must be at least 8 times limits.body and 2 times limits.result");
+        }
+    }
+
+    void read_limits(mcp::limit_options& to) const {
+        to.json.depth_max = size(key_id::json_depth, to.json.depth_max);
+        to.json.nodes_max = size(key_id::json_nodes, to.json.nodes_max);
+        mcp::session_limits& session = to.session;
+        session.events_max = size(key_id::session_events, session.events_max);
+        session.event_bytes_max = size(key_id::session_event_bytes, session.event_bytes_max);
+        session.streams_max = size(key_id::session_streams, session.streams_max);
+        session.subscriptions_max = size(key_id::session_subscriptions, session.subscriptions_max);
+        to.requests_max = size(key_id::requests, to.requests_max);
+        to.loop_lag_ns = number(key_id::loop_lag, limits::loop_lag_ms) * 1'000'000;
+        read_count(key_id::connections_per_address, to.address_connections);
+        read_count(key_id::in_flight_per_address, to.address_in_flight);
+        read_count(key_id::in_flight_per_principal, to.principal_in_flight);
+        read_rate(key_id::principal_rate, limits::principal_rate, to.principal_rate);
+        read_rate(key_id::address_rate, limits::address_rate, to.address_rate);
+        read_rate(key_id::handshake_rate, limits::handshake_rate, to.handshake_rate);
+    }
+
+    // What somebody asked for holds for callers of this machine, too.
+    void read_count(key_id id, mcp::caller_count& to) const {
+        to.max = size(id, to.max);
+        to.local = given(id);
+    }
+
+    // The key of the burst is the next one.
+    void read_rate(key_id id, std::int64_t fallback, mcp::caller_rate& to) const {
+        const auto burst_id = static_cast<key_id>(static_cast<int>(id) + 1);
+        const std::int64_t rate = number(id, fallback);
+        const std::int64_t burst = number(burst_id, 0);
+        to.local = given(id) || given(burst_id);
+        to.rate = rate == 0
+                      ? mcp::bucket_rate()
+                      : mcp::bucket_rate::of(static_cast<double>(rate),
+                                             burst > 0 ? burst : limits::burst_seconds * rate);
+    }
+
+    void read_output(settings& to) {
+        to.output.high = size(key_id::output_high, to.output.high);
+        to.output.low = size(key_id::output_low, to.output.low);
+        to.output.hard = size(key_id::output_hard, to.output.hard);
+        if (to.output.low > to.output.high || to.output.high > to.output.hard) {
+            const key_id named = given(key_id::output_low)    ? key_id::output_low
+                                 : given(key_id::output_high) ? key_id::output_high
+                                                              : key_id::output_hard;
+            fault(named, 0, "output_low, output_high and output_hard must rise in this order");
         }
     }
 

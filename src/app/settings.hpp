@@ -16,6 +16,7 @@
 #include "crypto/key_ring.hpp"
 #include "http/server.hpp"
 #include "io/backend_factory.hpp"
+#include "io/reactor.hpp"
 #include "io/socket.hpp"
 #include "mcp/service.hpp"
 
@@ -37,6 +38,7 @@ struct settings {
     server_profile profile = server_profile::generic;
     bool random_state_keys = true;  // none were given
     http::server_limits http;
+    io::output_marks output;
     mcp::service_options service;
 
     settings() {}  // NOLINT(modernize-use-equals-default): no aggregate

@@ -66,6 +66,7 @@ void port::collect(base::metrics_page& to) const {
     to.counter("pillion_http_connections_refused_total",
                "Connections that were turned away as there were too many.", n.over_cap,
                {{"with", "503"}});
+    to.counter("pillion_http_connections_refused_total", "", n.unwanted, {{"with", "429"}});
     to.counter("pillion_http_connections_refused_total", "", listener_.refused(),
                {{"with", "close"}});
     to.counter("pillion_http_accept_failures_total", "Failures of accept.", listener_.failed());
@@ -81,6 +82,9 @@ void port::collect(base::metrics_page& to) const {
                        n.responses[i], {{"class", classes[i]}});
         }
     }
+    to.counter("pillion_http_slow_peers_total", "Connections cut for their slowness.",
+               n.slow_senders, {{"side", "sender"}});
+    to.counter("pillion_http_slow_peers_total", "", n.slow_readers, {{"side", "reader"}});
     to.counter("pillion_http_received_bytes_total", "Bytes received.", n.bytes_in);
     to.counter("pillion_http_sent_bytes_total", "Bytes of responses.", n.bytes_out);
 }
@@ -126,6 +130,7 @@ bool shard::open(std::string& note, std::string& fault) {
 
 void shard::open_on(std::unique_ptr<io::backend> with) {
     loop_ = std::make_unique<io::reactor>(std::move(with));
+    loop_->set_output(set_->output);
     engine_ = std::make_unique<mcp::engine>(shared_, *loop_, index_);
     for (std::size_t i = 0; i < sockets_.size(); ++i) {
         ports_.push_back(
@@ -144,6 +149,7 @@ void shard::run() noexcept { loop_->run(); }
 
 void shard::change(std::shared_ptr<const settings> to) noexcept {
     set_ = std::move(to);
+    loop_->set_output(set_->output);
     // The settings own the options.
     engine_->change(std::shared_ptr<const mcp::service_options>(set_, &set_->service));
     for (const auto& p : ports_) {

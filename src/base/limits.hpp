@@ -11,6 +11,9 @@ namespace pillion::limits {
 inline constexpr std::size_t head_bytes_max = 16 * 1024;
 inline constexpr std::size_t headers_max = 64;
 inline constexpr std::size_t target_bytes_max = 8 * 1024;
+// What those three can be configured to; a head's table of fields has this room.
+inline constexpr std::size_t head_bytes_most = 60 * 1024;
+inline constexpr std::size_t headers_most = 128;
 // HTTP body and one stdio line (STANDARD row 97).
 inline constexpr std::size_t body_bytes_max = 1024 * 1024;
 // Body bytes that are read and thrown away behind a refusal so that the client sees its status.
@@ -22,6 +25,14 @@ inline constexpr std::size_t pipelined_bytes_max = 16 * 1024;
 inline constexpr std::int64_t head_timeout_ms = 10'000;
 inline constexpr std::int64_t body_timeout_ms = 30'000;
 inline constexpr std::int64_t idle_timeout_ms = 75'000;
+// Who sends a head or a body slower than this is cut, however much time the timeouts leave; not in
+// the first seconds, which a lost packet may take. 0: any speed.
+inline constexpr std::int64_t head_rate_min = 100;
+inline constexpr std::int64_t body_rate_min = 1000;
+inline constexpr std::int64_t slow_grace_ms = 5000;
+inline constexpr std::int64_t slow_look_ms = 1000;
+// An event stream whose reader has taken nothing of what waits for it this long is cut.
+inline constexpr std::int64_t reader_stall_ms = 60'000;
 inline constexpr std::int64_t sse_keepalive_ms = 15'000;
 inline constexpr std::int64_t request_timeout_ms = 30'000;
 // However far progress extends it, and whatever a tool says of itself.
@@ -42,6 +53,23 @@ inline constexpr std::int64_t drain_handshake_near_ms = 10;
 inline constexpr std::int64_t drain_handshake_far_ms = 200;
 
 inline constexpr std::size_t connections_max = 10'000;
+inline constexpr std::size_t connections_per_address_max = 256;
+// Requests under way on a shard, in front of which others are shed; those that wait for a user's
+// answer and tasks do not count. Likewise when two turns of its loop in a row take this long.
+inline constexpr std::size_t requests_max = 10'000;
+inline constexpr std::int64_t loop_lag_ms = 1000;
+inline constexpr std::size_t in_flight_per_address_max = 256;
+inline constexpr std::size_t in_flight_per_principal_max = 256;
+// Requests a second of callers from other machines: of one principal, of one anonymous address, and
+// of what makes the server remember somebody anonymous. Bursts are what these seconds give.
+inline constexpr std::int64_t principal_rate = 200;
+inline constexpr std::int64_t address_rate = 200;
+inline constexpr std::int64_t handshake_rate = 20;
+inline constexpr std::int64_t burst_seconds = 2;
+// Addresses and principals whose rates are remembered at a time.
+inline constexpr std::size_t rate_buckets = 16 * 1024;
+// Calls that wait for a place in a tool with a cap, where the tool does not say.
+inline constexpr std::size_t tool_queue_max = 64;
 // What may wait for a slow peer in front of the system's own buffer, and when it may be filled up
 // again: enough for a full pipe, little enough for thousands of peers that never read.
 inline constexpr std::size_t out_queue_bytes_high = 64 * 1024;
@@ -63,6 +91,10 @@ inline constexpr std::size_t json_nodes_max = 512 * 1024;
 inline constexpr std::size_t sessions_max = 10'000;
 inline constexpr std::int64_t session_idle_ms = 30 * 60 * 1000;
 inline constexpr std::size_t session_subscriptions_max = 1024;
+// Events kept for clients that come back, and the streams they belong to.
+inline constexpr std::size_t session_events_max = 1000;
+inline constexpr std::size_t session_event_bytes_max = 2 * 1024 * 1024;
+inline constexpr std::size_t session_streams_max = 256;
 inline constexpr std::size_t page_size = 50;
 inline constexpr std::size_t batch_messages_max = 100;
 inline constexpr std::size_t in_flight_per_connection_max = 128;

@@ -28,14 +28,14 @@ connection::~connection() {
     }
 }
 
-void connection::start(bool over_cap) noexcept {
-    over_cap_ = over_cap;
+void connection::start(std::uint16_t refusal) noexcept {
+    refusal_ = refusal;
     stream_->start(*this);
     server_.tasks_.spawn(serve());
 }
 
 task<void> connection::serve() {
-    step then = over_cap_ ? reject() : step::next_request;
+    step then = refusal_ != 0 ? reject() : step::next_request;
     while (then != step::close) {
         then = advance();
         while (then == step::wait) {
@@ -141,7 +141,7 @@ void connection::on_closed(int) noexcept {
 
 connection::step connection::reject() noexcept {
     choose_request_id({});
-    return refuse_and_close(nullptr, 503, "too many connections");
+    return refuse_and_close(nullptr, refusal_, "too many connections");
 }
 
 connection::step connection::advance() noexcept {
@@ -168,8 +168,8 @@ connection::step connection::read_head() noexcept {
     if (input_.size() == 0) {
         return head_incomplete();
     }
-    const parse_outcome outcome =
-        parse_request_head(input_.data(), input_.size(), head_scanned_, server_.head_);
+    const parse_outcome outcome = parse_request_head(input_.data(), input_.size(), head_scanned_,
+                                                     server_.head_, server_.limits().head);
     if (outcome.state == parse_state::need_more) {
         head_scanned_ = input_.size();
         return head_incomplete();
@@ -201,15 +201,21 @@ connection::step connection::head_incomplete() noexcept {
         return quiet_in_drain();
     }
     if (timed_out_ && timing_ == timing::head) {
+        if (!comes_too_slowly()) {
+            return step::wait;
+        }
         choose_request_id({});
         return refuse_and_close(nullptr, 408, "the request head took too long");
     }
     // The head has its time from its first byte on, however many packets it comes in.
     const timing wanted = begun ? timing::head : timing::idle;
     if (timing_ != wanted) {
-        const std::int64_t head_ms =
-            server_.draining() ? limits::drain_head_ms : server_.limits().head_timeout_ms;
-        set_deadline(wanted, begun ? head_ms : server_.limits().idle_timeout_ms);
+        if (begun) {
+            watch_rate(wanted, server_.draining() ? limits::drain_head_ms
+                                                  : server_.limits().head_timeout_ms);
+        } else {
+            set_deadline(wanted, server_.limits().idle_timeout_ms);
+        }
     }
     return step::wait;
 }

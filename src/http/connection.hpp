@@ -42,13 +42,15 @@ class connection final : public io::stream_reader, public base::list_hook<> {
     connection& operator=(const connection&) = delete;
     ~connection();
 
-    // Starts reading, then the coroutine. `over_cap`: answers 503 to whatever comes and closes.
-    void start(bool over_cap) noexcept;
+    // Starts reading, then the coroutine. `refusal` other than 0: answers whatever comes with that
+    // status and closes.
+    void start(std::uint16_t refusal) noexcept;
     // The server drains: closes when idle and quiet, else after the answer.
     void drain() noexcept;
     // Closes now, answer or not.
     void cut() noexcept;
-    bool over_cap() const noexcept { return over_cap_; }
+    bool rejected() const noexcept { return refusal_ != 0; }
+    exchange& first_exchange() noexcept { return exchange_; }
 
     void on_data(char* data, std::size_t bytes) noexcept override;
     void on_eof() noexcept override;
@@ -115,6 +117,9 @@ class connection final : public io::stream_reader, public base::list_hook<> {
     // Time (connection_body.cpp).
     void set_deadline(timing what, std::int64_t ms) noexcept;
     void clear_deadline() noexcept;
+    void watch_rate(timing what, std::int64_t timeout_ms) noexcept;
+    bool comes_too_slowly() noexcept;
+    void look_at_reader() noexcept;
     static void on_timer(io::timer& self, void* owner) noexcept;
     void deadline_passed() noexcept;
 
@@ -134,6 +139,7 @@ class connection final : public io::stream_reader, public base::list_hook<> {
     void begin_sse(const extra_header* extra, std::size_t extra_count) noexcept;
     bool send_named_event(std::string_view event, std::string_view data) noexcept;
     bool send_event(base::byte_buffer data, std::string_view id, std::int64_t retry_ms) noexcept;
+    bool write_event(base::byte_buffer event) noexcept;
     void end_sse() noexcept;
     bool send(base::byte_buffer message) noexcept;
     void count_response(std::uint16_t status) noexcept;
@@ -163,12 +169,13 @@ class connection final : public io::stream_reader, public base::list_hook<> {
     std::int64_t deadline_ns_ = 0;
     std::int64_t timer_due_ns_ = 0;
     std::size_t queued_before_ = 0;  // output that waited when the deadline was last looked at
+    std::int64_t since_ns_ = 0;  // head, body: its first byte; stream: nothing read since (or 0)
 
     phase phase_ = phase::head;
     timing timing_ = timing::none;
     ending ending_ = ending::flush;
     // About the peer and the connection.
-    bool over_cap_ = false;
+    std::uint16_t refusal_ = 0;  // of the whole connection
     bool eof_ = false;
     bool closed_ = false;
     bool paused_ = false;

@@ -83,8 +83,8 @@ connection::step connection::body_incomplete() noexcept {
     }
     if (timing_ != timing::body) {
         keep_head();
-        set_deadline(timing::body, server_.limits().body_timeout_ms);
-    } else if (timed_out_) {
+        watch_rate(timing::body, server_.limits().body_timeout_ms);
+    } else if (timed_out_ && comes_too_slowly()) {
         return refuse_and_close(head_, 408, "the request body took too long");
     }
     return step::wait;
@@ -136,6 +136,50 @@ void connection::set_deadline(timing what, std::int64_t ms) noexcept {
     }
 }
 
+// The deadline of a head or a body, and on the way there a look now and then at how it comes.
+void connection::watch_rate(timing what, std::int64_t timeout_ms) noexcept {
+    const server_limits& most = server_.limits();
+    const bool rated = (what == timing::head ? most.head_rate_min : most.body_rate_min) > 0;
+    since_ns_ = server_.loop().now_ns();
+    set_deadline(what, rated ? std::min(limits::slow_grace_ms, timeout_ms) : timeout_ms);
+}
+
+// A head or a body has been waited for to its deadline. False: that was only a look, and it may go
+// on.
+bool connection::comes_too_slowly() noexcept {
+    const server_limits& most = server_.limits();
+    const bool head = timing_ == timing::head;
+    const std::int64_t rate = head ? most.head_rate_min : most.body_rate_min;
+    const std::int64_t timeout_ms = head ? most.head_timeout_ms : most.body_timeout_ms;
+    const std::int64_t so_far_ms = (server_.loop().now_ns() - since_ns_) / base::ns_per_ms;
+    const std::size_t got = head ? input_.size() : body_ == nullptr ? 0 : body_->size();
+    // What it should have brought since the grace began; the grace itself is a present.
+    const std::int64_t due = (so_far_ms - limits::slow_grace_ms + limits::slow_look_ms) * rate;
+    if (!server_.draining() && so_far_ms < timeout_ms &&
+        static_cast<std::int64_t>(got) >= due / 1000) {
+        set_deadline(timing_, std::min(limits::slow_look_ms, timeout_ms - so_far_ms));
+        return false;
+    }
+    server_.counts_.slow_senders += so_far_ms < timeout_ms ? 1U : 0U;
+    return true;
+}
+
+// An event stream that says nothing at present: has its reader taken what was said?
+void connection::look_at_reader() noexcept {
+    const std::size_t queued = stream_->queued_bytes();
+    const std::int64_t now = server_.loop().now_ns();
+    if (queued == 0 || queued < queued_before_) {
+        since_ns_ = 0;
+    } else if (since_ns_ == 0) {
+        since_ns_ = now;
+    } else if (now - since_ns_ >= server_.limits().reader_stall_ms * base::ns_per_ms) {
+        ++server_.counts_.slow_readers;
+        return cut();
+    }
+    keep_stream_alive();
+    set_deadline(timing::stream, server_.limits().sse_keepalive_ms);
+}
+
 void connection::clear_deadline() noexcept {
     timing_ = timing::none;
     timed_out_ = false;
@@ -159,9 +203,7 @@ void connection::deadline_passed() noexcept {
     const std::size_t queued = stream_->queued_bytes();
     switch (timing_) {
         case timing::stream:
-            keep_stream_alive();
-            set_deadline(timing::stream, server_.limits().sse_keepalive_ms);
-            return;
+            return look_at_reader();
         case timing::flush:
         case timing::idle:
             if (queued > 0) {

@@ -107,6 +107,7 @@ void connection::begin_sse(const extra_header* extra, std::size_t extra_count) n
         client_closes_ = true;
     }
     send(std::move(head));
+    since_ns_ = 0;
     set_deadline(timing::stream, server_.limits().sse_keepalive_ms);
 }
 
@@ -131,8 +132,7 @@ bool connection::send_event(base::byte_buffer data, std::string_view id,
         append_sse_event(framed, fields, data.view(), chunked_out_);
         data = std::move(framed);
     }
-    set_deadline(timing::stream, server_.limits().sse_keepalive_ms);
-    return send(std::move(data));
+    return write_event(std::move(data));
 }
 
 bool connection::send_named_event(std::string_view event, std::string_view data) noexcept {
@@ -144,8 +144,15 @@ bool connection::send_named_event(std::string_view event, std::string_view data)
     fields.event = event;
     base::byte_buffer framed(server_.loop().chunks());
     append_sse_event(framed, fields, data, chunked_out_);
+    return write_event(std::move(framed));
+}
+
+bool connection::write_event(base::byte_buffer event) noexcept {
+    if (stream_->queued_bytes() == 0) {
+        since_ns_ = 0;
+    }
     set_deadline(timing::stream, server_.limits().sse_keepalive_ms);
-    return send(std::move(framed));
+    return send(std::move(event));
 }
 
 void connection::end_sse() noexcept {

@@ -133,15 +133,20 @@ class request_handler {
     // The whole request is there.
     virtual void handle(exchange& request) noexcept = 0;
     // Renders the body of an answer that the HTTP layer (or admit) decided on: 400, 403, 404, 405,
-    // 408, 411, 413, 414, 415, 417, 431, 500, 501, 503, 505. `head` is nullptr when none could be
-    // read; `reason` is a constant or empty. Returns the content type; extra headers, at most
+    // 408, 411, 413, 414, 415, 417, 429, 431, 500, 501, 503, 505. `head` is nullptr when none could
+    // be read; `reason` is a constant or empty. Returns the content type; extra headers, at most
     // exchange::refuse_headers_max, go to `extra`.
     virtual std::string_view refuse(const request_head* head, std::uint16_t status,
                                     std::string_view reason, std::string_view request_id,
                                     base::byte_buffer& body, extra_header* extra,
                                     std::size_t& extra_count) noexcept = 0;
-    // Connections opened and closed, for limits and metrics.
-    virtual void on_open() noexcept {}
+    // A connection has been opened; `first` is its exchange, of which nothing but peer() and the
+    // tag may be used yet. A status other than 0 refuses it: whatever comes is answered with that,
+    // and it is closed. on_close() follows for those that were not refused.
+    virtual std::uint16_t on_open(exchange& first) noexcept {
+        static_cast<void>(first);
+        return 0;
+    }
     virtual void on_close() noexcept {}
 
  protected:

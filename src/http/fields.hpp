@@ -21,7 +21,7 @@ parse_outcome find_line_end(const char* base, std::size_t at, std::size_t window
 
 // Reads field lines from base[at] up to and with the blank line into `out` (already reset, same
 // base), lower-casing names in place. `end` is the offset behind the blank line when complete.
-// Failures: 400 malformed, 431 more than limits::headers_max fields. As find_line_end otherwise.
+// Failures: 400 malformed, 431 more fields than `out` may take. As find_line_end otherwise.
 parse_outcome read_field_lines(char* base, std::size_t at, std::size_t window, head_fields& out,
                                std::size_t& end) noexcept;
 

@@ -117,8 +117,9 @@ std::uint8_t head_fields::count(std::string_view lower_name) const noexcept {
     return found;
 }
 
-void head_fields::reset_fields(const char* base) noexcept {
+void head_fields::reset_fields(const char* base, std::size_t most) noexcept {
     base_ = base;
+    most_ = static_cast<std::uint8_t>(most);
     size_ = 0;
     first_.fill(0);
     counts_.fill(0);

@@ -1,7 +1,7 @@
 // What a parsed HTTP head looks like: the table of its fields, and the request head on top of it.
 //
 // Nothing is copied: names and values are 16-bit ranges from `base`, the first byte of the head
-// (limits::head_bytes_max fits them). When the owner of the bytes moves them it calls rebase() and
+// (limits::head_bytes_most fits them). When the owner of the bytes moves them it calls rebase() and
 // every view is good again. Field names have been lower-cased in place by the parser.
 //
 // Views are valid while the bytes at base live. Thread-safety: plain values, no hidden state.
@@ -94,7 +94,7 @@ struct text_range {
     std::uint16_t at;
     std::uint16_t len;
 };
-static_assert(limits::head_bytes_max <= UINT16_MAX);
+static_assert(limits::head_bytes_most <= UINT16_MAX);
 
 // The fields of a head in the order they came.
 class head_fields {
@@ -156,11 +156,12 @@ class head_fields {
     void rebase(const char* new_base) noexcept { base_ = new_base; }
     const char* base() const noexcept { return base_; }
 
-    // For parsers: empties the table; adds a field (false when headers_max are there already);
+    // For parsers: empties the table, which may then take so many fields (at most headers_most);
+    // adds a field (false when that many are there already);
     // replaces the value of the first field of a slot. REQUIRES for the last: has(id).
-    void reset_fields(const char* base) noexcept;
+    void reset_fields(const char* base, std::size_t most = limits::headers_max) noexcept;
     bool add(text_range name, text_range value) noexcept {
-        if (size_ == limits::headers_max) {
+        if (size_ == most_) {
             return false;
         }
         names_[size_] = name;
@@ -183,11 +184,12 @@ class head_fields {
  private:
     const char* base_ = nullptr;
     std::uint8_t size_ = 0;
+    std::uint8_t most_ = limits::headers_max;
     std::array<std::uint8_t, header_ids + 1> first_{};  // 1 + index of the first one; 0: absent
     std::array<std::uint8_t, header_ids + 1> counts_{};
-    text_range names_[limits::headers_max];
-    text_range values_[limits::headers_max];
-    static_assert(limits::headers_max < UINT8_MAX);
+    text_range names_[limits::headers_most];
+    text_range values_[limits::headers_most];
+    static_assert(limits::headers_most < UINT8_MAX);
 };
 
 // The head of a request (RFC 9112 §3). Filled by parse_request_head.

@@ -47,8 +47,9 @@ method find_method(std::string_view text) noexcept {
 // The work of one call. `at` is where the next piece starts; each step answers `complete` to go on.
 class head_reader {
  public:
-    head_reader(char* data, std::size_t window, request_head& out) noexcept
-        : base_(data), window_(window), out_(out) {}
+    head_reader(char* data, std::size_t window, std::size_t target_bytes_max,
+                request_head& out) noexcept
+        : base_(data), window_(window), target_bytes_max_(target_bytes_max), out_(out) {}
 
     parse_outcome run() noexcept;
 
@@ -66,6 +67,7 @@ class head_reader {
 
     char* base_;
     std::size_t window_;
+    std::size_t target_bytes_max_;
     std::size_t at_ = 0;
     request_head& out_;
     bool absolute_ = false;
@@ -172,7 +174,7 @@ void head_reader::split_path(std::size_t at, std::size_t end) noexcept {
 // The four forms of RFC 9112 §3.2. The line has no control bytes left. A fragment never belongs
 // into a request; other visible ASCII is left to the router, which compares paths exactly.
 parse_outcome head_reader::read_target(std::size_t at, std::size_t end) noexcept {
-    if (end - at > limits::target_bytes_max) {
+    if (end - at > target_bytes_max_) {
         return parse_outcome::fail(414, "request target too long");
     }
     for (std::size_t i = at; i < end; ++i) {
@@ -317,8 +319,8 @@ parse_outcome head_reader::run() noexcept {
     return outcome;
 }
 
-void reset(request_head& out, const char* data) noexcept {
-    out.reset_fields(data);
+void reset(request_head& out, const char* data, std::size_t fields_max) noexcept {
+    out.reset_fields(data, fields_max);
     out.host_range = {};
     out.content_length = 0;
     out.chunked = out.has_content_length = out.expect_continue = false;
@@ -327,21 +329,22 @@ void reset(request_head& out, const char* data) noexcept {
 }  // namespace
 
 parse_outcome parse_request_head(char* data, std::size_t size, std::size_t scanned_before,
-                                 request_head& out) noexcept {
-    PILLION_ASSERT(scanned_before <= size);
+                                 request_head& out, const head_limits& most) noexcept {
+    PILLION_ASSERT(scanned_before <= size && most.bytes_max <= limits::head_bytes_most &&
+                   most.fields_max <= limits::headers_most);
     // A line ends at a control byte. Without one behind the last byte of the earlier call (which
     // may be a CR) nothing can have been decided since, except about the method.
-    if (scanned_before >= method_decided_bytes && size < limits::head_bytes_max) {
+    if (scanned_before >= method_decided_bytes && size < most.bytes_max) {
         const std::size_t from = scanned_before - 1;
         if (find_control(data + from, size - from) == size - from) {
             return parse_outcome::more();
         }
     }
-    reset(out, data);
-    const std::size_t window = std::min(size, limits::head_bytes_max);
-    head_reader reader(data, window, out);
+    reset(out, data, most.fields_max);
+    const std::size_t window = std::min(size, most.bytes_max);
+    head_reader reader(data, window, most.target_bytes_max, out);
     const parse_outcome outcome = reader.run();
-    if (outcome.state == parse_state::need_more && window == limits::head_bytes_max) {
+    if (outcome.state == parse_state::need_more && window == most.bytes_max) {
         return reader.in_fields() ? parse_outcome::fail(431, "head too large")
                                   : parse_outcome::fail(414, "request target too long");
     }

@@ -27,7 +27,10 @@ server_limits::server_limits() noexcept
       head_timeout_ms(limits::head_timeout_ms),
       body_timeout_ms(limits::body_timeout_ms),
       idle_timeout_ms(limits::idle_timeout_ms),
-      sse_keepalive_ms(limits::sse_keepalive_ms) {}
+      sse_keepalive_ms(limits::sse_keepalive_ms),
+      reader_stall_ms(limits::reader_stall_ms),
+      head_rate_min(limits::head_rate_min),
+      body_rate_min(limits::body_rate_min) {}
 
 server::server(io::reactor& loop, request_handler& handler, const server_limits& limits)
     : loop_(loop), handler_(handler), limits_(limits), seeds_(random_seed()) {}
@@ -37,17 +40,22 @@ server::~server() { PILLION_ASSERT(idle()); }
 void server::serve(std::unique_ptr<io::stream> stream) noexcept {
     auto* c = new connection(*this, std::move(stream));
     open_.push_back(*c);
-    const bool over_cap = count_ >= limits_.connections_max;
-    if (!over_cap) {
+    std::uint16_t refusal = 0;
+    if (count_ >= limits_.connections_max) {
+        refusal = 503;
+        ++counts_.over_cap;
+    } else {
+        refusal = handler_.on_open(c->first_exchange());
+        counts_.unwanted += refusal != 0 ? 1U : 0U;
+    }
+    if (refusal == 0) {
         ++count_;
         ++counts_.opened;
-        handler_.on_open();
     } else {
-        ++counts_.over_cap;
         ++rejections_;
     }
-    c->start(over_cap);
-    if (rejections_ > rejections_max && over_cap) {
+    c->start(refusal);
+    if (rejections_ > rejections_max && refusal != 0) {
         c->cut();
     }
 }
@@ -68,7 +76,7 @@ void server::close_all() noexcept {
 
 void server::remove(connection& c) noexcept {
     c.unlink();
-    if (!c.over_cap()) {
+    if (!c.rejected()) {
         PILLION_ASSERT(count_ > 0);
         --count_;
         handler_.on_close();

@@ -14,6 +14,7 @@
 #include "coro/scope.hpp"
 #include "http/date.hpp"
 #include "http/exchange.hpp"
+#include "http/request_parser.hpp"
 #include "io/reactor.hpp"
 #include "io/stream.hpp"
 
@@ -25,6 +26,11 @@ struct server_limits {
     std::int64_t body_timeout_ms;
     std::int64_t idle_timeout_ms;
     std::int64_t sse_keepalive_ms;
+    std::int64_t reader_stall_ms;  // a stream whose reader takes nothing this long is cut
+    // Bytes a second that a head and a body must come with; 0: any.
+    std::int64_t head_rate_min;
+    std::int64_t body_rate_min;
+    head_limits head;
     server_limits() noexcept;  // the defaults of base/limits.hpp
 };
 
@@ -32,6 +38,9 @@ struct server_limits {
 struct server_counts {
     std::uint64_t opened = 0;
     std::uint64_t over_cap = 0;                // connections that were one too many
+    std::uint64_t unwanted = 0;                // … and those that the handler refused (on_open)
+    std::uint64_t slow_senders = 0;            // heads and bodies cut because they dripped
+    std::uint64_t slow_readers = 0;            // streams cut because nothing was read
     std::uint64_t requests = 0;                // heads that could be read
     std::array<std::uint64_t, 5> responses{};  // 1xx … 5xx
     std::uint64_t bytes_in = 0;
@@ -84,7 +93,7 @@ class server {
     request_head head_;          // the one that a connection is reading
     server_counts counts_;
     std::size_t count_ = 0;
-    std::size_t rejections_ = 0;
+    std::size_t rejections_ = 0;  // at present
     bool draining_ = false;
 };
 

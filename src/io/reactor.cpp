@@ -101,6 +101,8 @@ void reactor::enter(std::int64_t wait_max_ns) noexcept {
         ++slow_turns_;
     }
     slowest_turn_ns_ = std::max(slowest_turn_ns_, took_ns);
+    lag_ns_ = std::min(took_ns, turn_took_ns_);
+    turn_took_ns_ = took_ns;
     std::int64_t wait = 0;
     if (coro::ready_queue::current().empty()) {
         const std::int64_t due = timers_.next_due_ns();
@@ -120,6 +122,9 @@ void reactor::enter(std::int64_t wait_max_ns) noexcept {
     }
     backend_->turn(wait == INT64_MAX ? -1 : wait, completions_);
     may_sleep_.store(false, std::memory_order_relaxed);
+    if (turn_took_ns_ > slow_turn_ns && backend_->now_ns() - now > slow_turn_ns) {
+        lag_ns_ = turn_took_ns_ = 0;  // it slept: nobody waits any more
+    }
 }
 
 void reactor::dispatch() noexcept {

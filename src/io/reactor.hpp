@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/chunk.hpp"
+#include "base/limits.hpp"
 #include "base/unique_function.hpp"
 #include "coro/ready_queue.hpp"
 #include "io/backend.hpp"
@@ -31,6 +32,14 @@ struct flushable {
 
  protected:
     ~flushable() = default;
+};
+
+// Bytes that wait for a peer. Above `high` its writer is asked to wait until there are fewer than
+// `low`; above `hard` a socket is cut.
+struct output_marks {
+    std::size_t high = limits::out_queue_bytes_high;
+    std::size_t low = limits::out_queue_bytes_low;
+    std::size_t hard = limits::out_queue_bytes_hard;
 };
 
 class reactor {
@@ -75,6 +84,13 @@ class reactor {
     std::uint64_t turns() const noexcept { return turns_; }
     std::uint64_t slow_turns() const noexcept { return slow_turns_; }
     std::int64_t slowest_turn_ns() const noexcept { return slowest_turn_ns_; }
+    // How long everybody waits at present: what the shorter of the last two turns took, so that one
+    // stall is no overload. 0 after a pause.
+    std::int64_t lag_ns() const noexcept { return lag_ns_; }
+
+    // How much output may wait for a slow peer, for the streams of this loop.
+    const output_marks& output() const noexcept { return output_; }
+    void set_output(const output_marks& to) noexcept { output_ = to; }
 
  private:
     struct job_node;
@@ -108,6 +124,9 @@ class reactor {
     std::uint64_t turns_ = 0;
     std::uint64_t slow_turns_ = 0;
     std::int64_t slowest_turn_ns_ = 0;
+    std::int64_t turn_took_ns_ = 0;
+    std::int64_t lag_ns_ = 0;
+    output_marks output_;
 };
 
 }  // namespace pillion::io

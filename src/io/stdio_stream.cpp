@@ -101,7 +101,7 @@ bool stdio_stream::wrote() noexcept {
     if (!write_.in_flight) {
         reactor_.mark_dirty(*this);
     }
-    if (queue_.bytes() <= limits::out_queue_bytes_high) {
+    if (queue_.bytes() <= reactor_.output().high) {
         return true;
     }
     over_high_ = true;
@@ -142,7 +142,7 @@ void stdio_stream::write_done(std::int32_t res) noexcept {
     if (!queue_.empty() || phase_ == phase::flushing) {
         reactor_.mark_dirty(*this);
     }
-    if (over_high_ && queue_.bytes() < limits::out_queue_bytes_low) {
+    if (over_high_ && queue_.bytes() < reactor_.output().low) {
         over_high_ = false;
         if (phase_ == phase::open) {
             reader_->on_drained();

@@ -24,7 +24,8 @@ class stream_reader {
     virtual void on_data(char* data, std::size_t bytes) noexcept = 0;
     // The peer finished sending (half-close looks the same as a full close). Once.
     virtual void on_eof() noexcept = 0;
-    // The queue drained below limits::out_queue_bytes_low after write() had returned false.
+    // The queue drained below the loop's low mark (io/reactor.hpp) after write() had returned
+    // false.
     virtual void on_drained() noexcept = 0;
     // Final call: the descriptor is closed, nothing is in flight. `os_errno` is 0 after an orderly
     // close, else what broke the stream. The reader may destroy the stream in this call.
@@ -47,7 +48,7 @@ class stream {
     virtual void resume_reading() noexcept = 0;
 
     // Queues a chunk (ownership passes). Returns false when the queue is above
-    // limits::out_queue_bytes_high: the caller should wait for on_drained(). After close() or an
+    // the loop's high mark: the caller should wait for on_drained(). After close() or an
     // error the chunk is dropped.
     virtual bool write(base::chunk* bytes) noexcept = 0;
     // Queues bytes that outlive the stream (pre-rendered, immutable).

@@ -199,14 +199,14 @@ bool tcp_stream::write_static(std::string_view bytes) noexcept {
 bool tcp_stream::wrote(std::size_t before) noexcept {
     // One large reply may pass the cap by itself; who goes on writing to a peer that does not read
     // is cut off.
-    if (before > limits::out_queue_bytes_hard) {
+    if (before > reactor_.output().hard) {
         fail(ENOBUFS);
         return true;
     }
     if (!send_.in_flight) {
         reactor_.mark_dirty(*this);
     }
-    if (queue_.bytes() <= limits::out_queue_bytes_high) {
+    if (queue_.bytes() <= reactor_.output().high) {
         return true;
     }
     over_high_ = true;
@@ -254,7 +254,7 @@ void tcp_stream::send_done(std::int32_t res) noexcept {
         // Together with what this turn still writes.
         reactor_.mark_dirty(*this);
     }
-    if (over_high_ && queue_.bytes() < limits::out_queue_bytes_low) {
+    if (over_high_ && queue_.bytes() < reactor_.output().low) {
         over_high_ = false;
         if (phase_ == phase::open) {
             reader_->on_drained();

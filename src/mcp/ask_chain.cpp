@@ -228,7 +228,7 @@ bool ask_chain::spend(std::string_view key) noexcept {
         why.code = rpc::unavailable;
         why.http_status = 503;
         why.message = "Too many answers that count once; try again later";
-        why.data_json = R"({"retryAfter":60})";
+        why.retry_after_s = 60;
         end_with(why, "unavailable");
     }
     return false;

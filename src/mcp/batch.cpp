@@ -1,12 +1,14 @@
 #include "mcp/batch.hpp"
 
+#include <utility>
+
 #include "rpc/envelope.hpp"
 #include "rpc/errors.hpp"
 
 namespace pillion::mcp {
 
-batch::batch(engine& e, request& holder) noexcept
-    : engine_(e), holder_(holder), gathered_(holder.new_message()) {
+batch::batch(engine& e, request& holder, bool paid) noexcept
+    : engine_(e), holder_(holder), gathered_(holder.new_message()), paid_(paid) {
     ++holder_.children;
 }
 
@@ -45,6 +47,13 @@ void batch::run_member(json::view message, const session_ref& s) {
         f.code = handshake ? rpc::invalid_request : e.code;
         f.message = handshake ? safe_text("initialize may not be part of a batch")
                               : safe_text::of_constant(e.fault);
+        return engine_.refuse(r, f);
+    }
+    r.payer = holder_.payer;
+    fault f;
+    if (!std::exchange(paid_, false) &&
+        !engine_.limits().request(r.payer, engine_.options().limit, f)) {
+        r.outcome = "rate_limited";
         return engine_.refuse(r, f);
     }
     engine_.serve(r);

@@ -15,8 +15,9 @@ namespace pillion::mcp {
 
 class batch : public reply_channel {
  public:
-    // `holder` owns the parsed input; the batch finishes it.
-    batch(engine& e, request& holder) noexcept;
+    // `holder` owns the parsed input; the batch finishes it. `paid`: its caller has been charged
+    // for one request, each further one costs as much.
+    batch(engine& e, request& holder, bool paid) noexcept;
 
     // Runs all members of `messages` (a non-empty array) in the session `s`; at the end, now or
     // later, done() is called once.
@@ -49,6 +50,7 @@ class batch : public reply_channel {
     request& holder_;
     base::byte_buffer gathered_;
     std::size_t pending_ = 1;  // run() itself holds one
+    bool paid_;
     bool emitting_ = false;
     bool abandoned_ = false;
 };

@@ -198,4 +198,28 @@ task<result<json::view>> ask_client(request& r, const asking& what) {
     co_return error(errc::cancelled, "The request was stopped");
 }
 
+void engine::take_response(const session_ref& from, json::view response) noexcept {
+    const std::string_view id = response["id"].str();
+    std::size_t shard = 0;
+    if (from == nullptr || !client_call::parse_id(id, shard) || shard >= shared_.shards()) {
+        return;
+    }
+    base::byte_buffer text(loop_.chunks());
+    json::writer(text).value(response);
+    if (shard == shard_) {
+        return answer_here(from.get(), id, text.view());
+    }
+    shared_.post_to(shard, [from, id = std::string(id), message = std::string(text.view())](
+                               engine& e) { e.answer_here(from.get(), id, message); });
+}
+
+void engine::answer_here(const session* from, std::string_view id,
+                         std::string_view message) noexcept {
+    for (client_call& call : calls_) {
+        if (call.id() == id && call.asked_in() == from) {
+            return call.take(message);
+        }
+    }
+}
+
 }  // namespace pillion::mcp

@@ -229,6 +229,33 @@ resource_result context::unreadable(const pillion::error& what) {
     return resource_result(failed(*state_, what));
 }
 
+namespace {
+
+detail::result_state* refused(detail::request_state& r, int code, std::string_view message,
+                              std::int64_t retry_after_s) {
+    constexpr std::int64_t longest_s = 24L * 60 * 60;
+    detail::result_state* out = new_state(r);
+    out->code = code;
+    out->message = mcp::error_text(r, message);
+    out->retry_after_s =
+        static_cast<std::uint32_t>(std::clamp<std::int64_t>(retry_after_s, 0, longest_s));
+    return out;
+}
+
+}  // namespace
+
+refusal context::rate_limited(std::string_view message, std::int64_t retry_after_s) {
+    return refusal(refused(*state_, rpc::rate_limited, message, std::max(retry_after_s, 1L)));
+}
+
+refusal context::unavailable(std::string_view message, std::int64_t retry_after_s) {
+    return refusal(refused(*state_, rpc::unavailable, message, retry_after_s));
+}
+
+refusal context::conflict(std::string_view message) {
+    return refusal(refused(*state_, rpc::conflict, message, 0));
+}
+
 completion_result context::completion() { return completion_result(new_state(*state_)); }
 
 std::string_view context::keep(std::string_view text) {

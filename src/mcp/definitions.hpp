@@ -19,6 +19,10 @@
 
 #include "base/limits.hpp"
 
+namespace pillion::mcp {
+class tool_gate;
+}
+
 namespace pillion::detail {
 
 // When it may go, and what to use instead.
@@ -38,6 +42,16 @@ struct task_terms {
     bool begins_later = false;           // the handler says when (2026-07-28)
 };
 
+// How often a tool may be called, and by how many at a time. 0: no limit.
+struct tool_limits {
+    double per_second = 0;
+    std::size_t burst = 0;  // 0: what a second gives
+    std::size_t concurrent = 0;
+    std::size_t queue = limits::tool_queue_max;
+    bool bad_rate = false;     // what was asked for is none
+    bool queue_given = false;  // … without a cap it would mean nothing
+};
+
 struct tool_definition {
     std::string name;
     std::string title;
@@ -49,6 +63,8 @@ struct tool_definition {
     std::chrono::milliseconds timeout_max{0};  // 0: progress does not extend it
     std::chrono::milliseconds heartbeat{0};    // 0: none
     task_terms terms;
+    tool_limits calls;
+    std::shared_ptr<mcp::tool_gate> gate;  // null: none of these; its state outlives registries
     std::optional<bool> read_only;
     std::optional<bool> destructive;
     std::optional<bool> idempotent;

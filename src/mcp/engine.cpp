@@ -79,6 +79,7 @@ engine::engine(service& shared, io::reactor& loop, std::size_t shard)
       loop_(loop),
       shard_(shard),
       options_(shared.options()),
+      limiter_(shared.budgets(), loop),
       tasks_(*this),
       sweep_(&engine::on_sweep, this) {
     shared_.join(shard_, *this);
@@ -171,6 +172,10 @@ void engine::serve(request& r) noexcept {
     r.meta = r.params["_meta"];
     fault why;
     r.trace = read_trace(r);
+    if (!admit(r, why)) {
+        r.outcome = refused_by(why);
+        return refuse(r, why);
+    }
     if (!(r.modern() ? check_modern(r, why) : check_legacy(r, why))) {
         return refuse(r, why);
     }
@@ -231,6 +236,17 @@ void engine::serve(request& r) noexcept {
             PILLION_ASSERT(false);
     }
     finish(r);
+}
+
+// Over HTTP the head was looked at already, so that mostly nothing is refused here; on a pipe this
+// is the only place.
+bool engine::admit(request& r, fault& why) noexcept {
+    const std::size_t others = under_way() - 1;
+    if (limiter_.overloaded(others, options_->limit)) {
+        limiter_.shed(others, options_->limit, why);
+        return false;
+    }
+    return limiter_.begin(r.payer, options_->limit, r.counted, why);
 }
 
 void engine::refuse(request& r, const fault& why) noexcept {
@@ -320,6 +336,8 @@ bool engine::become_task(request& r) noexcept {
     }
     fault why;
     if (tasks_.begin(r, why)) {
+        r.counted.release();  // tasks have caps of their own
+        asking_ -= r.asking > 0 ? 1U : 0U;
         return true;
     }
     r.as_task = request::task_mode::none;
@@ -382,30 +400,6 @@ void engine::on_heartbeat(io::timer& /*self*/, void* owner) noexcept {
         r.pace->postpone();
     }
     r.engine.await_heartbeat(r);
-}
-
-void engine::take_response(const session_ref& from, json::view response) noexcept {
-    const std::string_view id = response["id"].str();
-    std::size_t shard = 0;
-    if (from == nullptr || !client_call::parse_id(id, shard) || shard >= shared_.shards()) {
-        return;
-    }
-    base::byte_buffer text(loop_.chunks());
-    json::writer(text).value(response);
-    if (shard == shard_) {
-        return answer_here(from.get(), id, text.view());
-    }
-    shared_.post_to(shard, [from, id = std::string(id), message = std::string(text.view())](
-                               engine& e) { e.answer_here(from.get(), id, message); });
-}
-
-void engine::answer_here(const session* from, std::string_view id,
-                         std::string_view message) noexcept {
-    for (client_call& call : calls_) {
-        if (call.id() == id && call.asked_in() == from) {
-            return call.take(message);
-        }
-    }
 }
 
 bool engine::running(const session* of, json::view request_id) const noexcept {

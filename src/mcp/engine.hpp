@@ -23,6 +23,7 @@
 #include "io/reactor.hpp"
 #include "mcp/client_call.hpp"
 #include "mcp/hub.hpp"
+#include "mcp/limiter.hpp"
 #include "mcp/meters.hpp"
 #include "mcp/replies.hpp"
 #include "mcp/request.hpp"
@@ -53,6 +54,11 @@ class engine {
     const service_options& options() const noexcept { return *options_; }
     // From the next request on. REQUIRES: nothing in it is null.
     void change(std::shared_ptr<const service_options> to) noexcept { options_ = std::move(to); }
+    limiter& limits() noexcept { return limiter_; }
+    // Refusals for the metrics.
+    const limit_counters& refusals() const noexcept { return limiter_.counters(); }
+    // Whether this shard has more to do than it should; requests are shed then.
+    bool overloaded() const noexcept { return limiter_.overloaded(under_way(), options_->limit); }
     hub& changes() noexcept { return hub_; }
     task_desk& tasks() noexcept { return tasks_; }
     std::int64_t now_ms() const noexcept { return loop_.now_ns() / 1'000'000; }
@@ -162,6 +168,11 @@ class engine {
     void stop_all() noexcept;
     bool draining() const noexcept { return draining_.requested(); }
     std::size_t live_requests() const noexcept { return live_; }
+    // Those that are the server's turn: neither tasks nor waiting for a user.
+    std::size_t under_way() const noexcept {
+        const std::size_t others = asking_ + tasks_.running();
+        return live_ > others ? live_ - others : 0;
+    }
     // Nothing is left: no request, and no task that still has to return after its request's end.
     bool idle() const noexcept { return live_ == 0 && handlers_.running() == 0; }
     // Requested at drain(): what serves for ever (listen streams) hangs on it.
@@ -183,6 +194,9 @@ class engine {
     void arm_deadline(request& r) noexcept;
     void answer_here(const session* from, std::string_view id, std::string_view message) noexcept;
     void maybe_free(request& r) noexcept;
+    bool admit(request& r, fault& why) noexcept;
+    // A tools/call whose tool has a cap.
+    void run_gated(request& r);
     edition& current_edition() noexcept;
     // A request ends now, as its outcome says: counts it, and writes the call's line in the log.
     void note_end(const request& r, std::size_t bytes) noexcept;
@@ -227,6 +241,8 @@ class engine {
     void* spare_ = nullptr;                           // freed request blocks
     std::size_t spares_ = 0;
     std::size_t live_ = 0;
+    std::size_t asking_ = 0;  // of those: that wait for a user's answer
+    limiter limiter_;
     std::unordered_map<std::string, legacy_sse*, base::bytes_hash, std::equal_to<>> sse_;
     base::intrusive_list<stream_follower, follower_tag> followers_;
     base::intrusive_list<client_call> calls_;  // questions without an answer

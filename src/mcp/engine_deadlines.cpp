@@ -101,6 +101,8 @@ void engine::arm_deadline(request& r) noexcept {
 
 void engine::pause_deadline(request& r) noexcept {
     if (r.asking++ == 0) {
+        asking_ += r.run == nullptr ? 1U : 0U;
+        shared_.question_asked();
         r.deadline.cancel();
         r.paused_ns = loop_.now_ns();
     }
@@ -110,6 +112,8 @@ void engine::resume_deadline(request& r) noexcept {
     if (--r.asking > 0) {
         return;
     }
+    asking_ -= r.run == nullptr ? 1U : 0U;
+    shared_.question_ended();
     const std::int64_t waited_ns = loop_.now_ns() - r.paused_ns;
     for (std::int64_t* const each : {&r.deadline_ns, &r.hard_deadline_ns}) {
         *each = *each > INT64_MAX - waited_ns ? INT64_MAX : *each + waited_ns;

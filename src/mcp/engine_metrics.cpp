@@ -63,6 +63,7 @@ void engine::collect(base::metrics_page& to) {
              static_cast<double>(stragglers_.now()));
     to.counter("pillion_stragglers_total", "How many of them there ever were.",
                stragglers_.total());
+    limiter_.counters().collect(to);
     to.gauge("pillion_threads", "Event loops, by what they wait with.", 1,
              {{"io", loop_.ops().name()}});
     to.counter("pillion_loop_turns_total", "Turns of the event loops.", loop_.turns());

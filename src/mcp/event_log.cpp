@@ -31,7 +31,7 @@ std::optional<event_id> event_id::parse(std::string_view text) noexcept {
 
 std::uint32_t event_log::open(bool standalone, std::int64_t now_ms, std::size_t shard) {
     const std::lock_guard lock(mutex_);
-    while (streams_.size() >= streams_max) {
+    while (streams_.size() >= streams_max_) {
         // One that is still open is forgotten only when all are.
         auto oldest = streams_.begin();
         for (auto at = oldest; at != streams_.end(); ++at) {
@@ -70,7 +70,7 @@ std::uint64_t event_log::append(std::uint32_t stream, std::string_view text, std
     s.ahead_bytes += text.size();
     ++s.ahead_events;
     // The newest event stays even when it alone is over the cap: it may be the answer.
-    while ((bytes_ > bytes_max || events_ > events_max) && events_ > 1) {
+    while ((bytes_ > bytes_max_ || events_ > events_max_) && events_ > 1) {
         drop_oldest(s);
     }
     return sequence;
@@ -167,7 +167,7 @@ std::optional<std::size_t> event_log::follower(std::uint32_t stream) const {
 bool event_log::is_behind(std::uint32_t stream) const {
     const std::lock_guard lock(mutex_);
     const entry* const at = find(stream);
-    return at != nullptr && at->behind();
+    return at != nullptr && behind(*at);
 }
 
 const event_log::entry* event_log::find(std::uint32_t stream) const noexcept {
@@ -189,7 +189,7 @@ event_log::entry* event_log::followed_by(std::uint32_t stream, std::uint64_t tok
 bool event_log::caught_up(std::uint32_t stream, std::uint64_t token) {
     const std::lock_guard lock(mutex_);
     entry* const s = followed_by(stream, token);
-    const bool was = s != nullptr && s->behind();
+    const bool was = s != nullptr && behind(*s);
     if (s != nullptr) {
         s->ahead_bytes = 0;
         s->ahead_events = 0;
@@ -200,7 +200,7 @@ bool event_log::caught_up(std::uint32_t stream, std::uint64_t token) {
 bool event_log::leave(std::uint32_t stream, std::uint64_t token) {
     const std::lock_guard lock(mutex_);
     entry* const s = followed_by(stream, token);
-    const bool was = s != nullptr && s->behind();
+    const bool was = s != nullptr && behind(*s);
     if (s != nullptr) {
         s->followed = false;
     }

@@ -15,6 +15,8 @@
 #include <string_view>
 #include <vector>
 
+#include "mcp/limit_options.hpp"
+
 namespace pillion::mcp {
 
 struct event_id {
@@ -35,14 +37,13 @@ struct kept_event {
 
 class event_log {
  public:
-    static constexpr std::size_t bytes_max = 2 * 1024 * 1024;
-    static constexpr std::size_t events_max = 1000;
-    static constexpr std::size_t streams_max = 256;
     static constexpr std::int64_t age_max_ms = 5 * 60 * 1000;
-    // How far the writer of a stream may be ahead of its follower.
-    static constexpr std::size_t ahead_bytes_max = bytes_max / 8;
-    static constexpr std::size_t ahead_events_max = events_max / 8;
     static constexpr std::size_t bytes_unlimited = ~std::size_t{0};
+
+    explicit event_log(const session_limits& most = {}) noexcept
+        : bytes_max_(most.event_bytes_max),
+          events_max_(most.events_max),
+          streams_max_(most.streams_max) {}
 
     // A new stream, written on `shard`; `standalone` when a GET opened it. Sequence 0 is its
     // beginning.
@@ -99,17 +100,20 @@ class event_log {
         std::uint16_t writer_shard = 0;
         std::uint32_t ahead_events = 0;
         std::size_t ahead_bytes = 0;
-
-        bool behind() const noexcept {
-            return followed && (ahead_bytes > ahead_bytes_max || ahead_events > ahead_events_max);
-        }
     };
+    // The writer of a stream may be an eighth of what is kept ahead of its follower.
+    bool behind(const entry& s) const noexcept {
+        return s.followed && (s.ahead_bytes > bytes_max_ / 8 || s.ahead_events > events_max_ / 8);
+    }
     entry* find(std::uint32_t stream) noexcept;
     const entry* find(std::uint32_t stream) const noexcept;
     entry* followed_by(std::uint32_t stream, std::uint64_t token);
     // Drops one event, but not the last of the stream that has just grown.
     void drop_oldest(const entry& growing);
 
+    const std::size_t bytes_max_;
+    const std::size_t events_max_;
+    const std::size_t streams_max_;
     mutable std::mutex mutex_;
     std::vector<entry> streams_;  // by number
     std::uint32_t next_stream_ = 1;

@@ -12,7 +12,7 @@ namespace pillion::mcp {
 class http_batch final : public batch, private http::exchange_listener {
  public:
     http_batch(engine& e, request& holder, http::exchange& ex, std::string_view origin)
-        : batch(e, holder), exchange_(&ex), origin_(origin) {
+        : batch(e, holder, true), exchange_(&ex), origin_(origin) {
         ex.listen(this);
     }
 

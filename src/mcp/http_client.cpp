@@ -1,7 +1,10 @@
 #include "mcp/http_client.hpp"
 
+#include <algorithm>
+
 #include "base/assert.hpp"
 #include "mcp/call_stream.hpp"
+#include "mcp/replies.hpp"
 
 namespace pillion::mcp {
 
@@ -23,6 +26,7 @@ void http_client::attach(http::exchange& ex, request& r) noexcept {
     exchange_ = &ex;
     live_ = &r;
     r.channel = this;
+    r.payer = from;
     ex.listen(this);
 }
 
@@ -60,8 +64,10 @@ void http_client::reply(request& r, base::byte_buffer message, std::uint16_t htt
         extra[count++] = {"Mcp-Session-Id", r.session->id()};
         last_session = r.session;
     }
+    char seconds[16];
     if (http_status == 429 || http_status == 503) {
-        extra[count++] = {"Retry-After", http_status == 429 ? "60" : "30"};
+        // At least a second (STANDARD row 100).
+        extra[count++] = {"Retry-After", write_seconds(std::max(r.retry_after_s, 1U), seconds)};
     }
     ex.respond(http_status, "application/json", std::move(message), extra, count);
 }

@@ -26,7 +26,7 @@ class cors_headers {
 
 class http_client final : public reply_channel, private http::exchange_listener {
  public:
-    explicit http_client(engine& e) noexcept : engine_(e) {}
+    explicit http_client(engine& e, const caller& peer = {}) noexcept : from(peer), engine_(e) {}
 
     // Ties the exchange to a request: replies go there from now on.
     void attach(http::exchange& ex, request& r) noexcept;
@@ -40,6 +40,9 @@ class http_client final : public reply_channel, private http::exchange_listener 
     // The session this connection used last, and the Origin of its current request ("" for none).
     session_ref last_session;
     std::string origin;
+    // Who is charged, and this connection among those of its address.
+    caller from;
+    count_table::hold connection;
 
  private:
     void on_peer_eof() noexcept override;

@@ -2,7 +2,6 @@
 
 #include "base/log.hpp"
 #include "base/number.hpp"
-#include "http/media.hpp"
 #include "http/response_writer.hpp"
 #include "json/parser.hpp"
 #include "mcp/http_batch.hpp"
@@ -20,34 +19,11 @@ namespace {
 using http::header_id;
 
 constexpr std::string_view json_type = "application/json";
-constexpr std::string_view allow_mcp = "POST, GET, DELETE, OPTIONS";
-constexpr std::string_view allow_read = "GET, HEAD";
+constexpr std::int64_t streams_wait_ns = 60'000'000'000;
 constexpr std::string_view sse_path = "/sse";
 constexpr std::string_view message_path = "/messages";
 // Of a version that is not known: no version is longer.
 constexpr std::size_t requested_bytes_max = 64;
-
-// The JSON-RPC code that goes with a status the HTTP layer decided on (STANDARD row 28).
-int code_of(std::uint16_t status) noexcept {
-    switch (status) {
-        case 408:
-            return rpc::timed_out;
-        case 413:
-            return rpc::too_large;
-        case 500:
-            return rpc::internal_error;
-        case 503:
-            return rpc::unavailable;
-        default:
-            return rpc::invalid_request;
-    }
-}
-
-// Secrets do not belong where proxies log them (STANDARD row 38).
-bool token_in_query(std::string_view query) noexcept {
-    constexpr std::string_view name = "access_token=";
-    return query.starts_with(name) || query.find("&access_token=") != query.npos;
-}
 
 // The value of a query parameter; `name` ends with '='. Empty when absent.
 std::string_view query_value(std::string_view query, std::string_view name) noexcept {
@@ -61,19 +37,17 @@ std::string_view query_value(std::string_view query, std::string_view name) noex
     return {};
 }
 
-bool header_says_modern(const http::request_head& head) noexcept {
-    return head.get(header_id::mcp_protocol_version) == name_of(modern);
-}
-
 // -1 when it is no number of milliseconds.
 std::int64_t asked_timeout_ms(const http::request_head& head) noexcept {
     const auto ms = base::parse_integral(head.get(header_id::x_request_timeout_ms));
     return ms && *ms >= 1 && head.count(header_id::x_request_timeout_ms) == 1 ? *ms : -1;
 }
 
-void free_client(void* tag) noexcept { delete static_cast<http_client*>(tag); }
-
 }  // namespace
+
+bool http_transport::header_says_modern(const http::request_head& head) noexcept {
+    return head.get(header_id::mcp_protocol_version) == name_of(modern);
+}
 
 http_transport::http_transport(engine& e, http_options options)
     : engine_(e), options_(std::move(options)), started_ns_(e.loop().now_ns()) {}
@@ -97,114 +71,8 @@ http_transport::place http_transport::place_of(std::string_view path) const noex
     return path == "/" ? place::home : place::nowhere;
 }
 
-bool http_transport::origin_ok(const http::request_head& head) const noexcept {
-    if (head.count(header_id::origin) > 1) {
-        return false;
-    }
-    if (options_.check_host && !options_.origins.host_allowed(head.host())) {
-        return false;
-    }
-    return !head.has(header_id::origin) ||
-           options_.origins.origin_allowed(head.get(header_id::origin));
-}
-
-std::uint16_t http_transport::admit_mcp(const http::request_head& head) const noexcept {
-    const http::accepts accept = http::parse_accept(head);
-    switch (head.m) {
-        case http::method::post:
-            if (!head.has_content_length && !head.chunked) {
-                return 411;
-            }
-            if (!http::is_json_content_type(head.get(header_id::content_type)) ||
-                head.has(header_id::content_encoding)) {
-                return 415;
-            }
-            return accept.json && accept.sse ? 0 : 406;
-        case http::method::get:
-            if (header_says_modern(head)) {
-                return 405;
-            }
-            return accept.sse ? 0 : 406;
-        case http::method::delete_:
-            return header_says_modern(head) ? 405 : 0;
-        case http::method::options:
-            return 0;
-        case http::method::other:
-            return 501;
-        default:
-            return 405;
-    }
-}
-
-std::uint16_t http_transport::admit_sse(const http::request_head& head,
-                                        place where) const noexcept {
-    if (head.m == http::method::options) {
-        return 0;
-    }
-    if (where == place::sse) {
-        return head.m != http::method::get ? 405 : http::parse_accept(head).sse ? 0 : 406;
-    }
-    if (head.m != http::method::post) {
-        return 405;
-    }
-    if (!head.has_content_length && !head.chunked) {
-        return 411;
-    }
-    const bool json = http::is_json_content_type(head.get(header_id::content_type));
-    return json && !head.has(header_id::content_encoding) ? 0 : 415;
-}
-
-http::admission http_transport::admit(const http::exchange& ex) noexcept {
-    const http::request_head& head = ex.head();
-    http::admission a;
-    a.body_bytes_max = engine_.options().body_bytes_max;
-    const place where = place_of(head.path());
-    if (where == place::nowhere) {
-        a.refuse_status = 404;
-    } else if (token_in_query(head.query())) {
-        a.refuse_status = 400;
-    } else if (!origin_ok(head)) {
-        a.refuse_status = 403;
-    } else if (where == place::mcp) {
-        a.refuse_status = admit_mcp(head);
-    } else if (where == place::sse || where == place::messages) {
-        a.refuse_status = admit_sse(head, where);
-    } else if (head.m != http::method::get && head.m != http::method::head) {
-        a.refuse_status = head.m == http::method::other ? 501 : 405;
-    }
-    if (a.refuse_status == 0 && head.has_content_length && head.content_length > a.body_bytes_max) {
-        a.refuse_status = 413;
-    }
-    return a;
-}
-
-std::string_view http_transport::refuse(const http::request_head* head, std::uint16_t status,
-                                        std::string_view reason, std::string_view request_id,
-                                        base::byte_buffer& body, http::extra_header* extra,
-                                        std::size_t& extra_count) noexcept {
-    extra_count = 0;
-    if (status == 405) {
-        const place where = head == nullptr ? place::nowhere : place_of(head->path());
-        extra[extra_count++] = {"Allow", where == place::mcp        ? allow_mcp
-                                         : where == place::messages ? "POST, OPTIONS"
-                                         : where == place::sse      ? "GET, OPTIONS"
-                                                                    : allow_read};
-    } else if (status == 503) {
-        extra[extra_count++] = {"Retry-After", "30"};
-    }
-    fault why;
-    why.code = code_of(status);
-    why.message = safe_text::of_constant(reason.empty() ? http::reason_phrase(status) : reason);
-    write_error(body, why, request_id);
-    return json_type;
-}
-
 http_client& http_transport::client_of(http::exchange& ex) {
     auto* client = static_cast<http_client*>(ex.tag());
-    if (client == nullptr) {
-        client = new http_client(engine_);
-        ex.set_tag(client, &free_client);
-    }
     const std::string_view origin = ex.head().get(header_id::origin);
     if (client->origin != origin) {
         client->origin.assign(origin);
@@ -260,6 +128,17 @@ void http_transport::fail(http::exchange& ex, std::uint16_t status, int code, sa
     ex.respond(status, json_type, std::move(body), extra, cors_headers(c.origin).put(extra));
 }
 
+void http_transport::refuse_late(http::exchange& ex, const fault& why) {
+    http_client& c = client_of(ex);
+    base::byte_buffer body(engine_.loop().chunks(), http::exchange::head_gap);
+    write_error(body, why, ex.request_id());
+    char seconds[16];
+    http::extra_header extra[cors_headers::room + 1];
+    std::size_t count = cors_headers(c.origin).put(extra);
+    extra[count++] = {"Retry-After", write_seconds(why.retry_after_s, seconds)};
+    ex.respond(why.http_status, json_type, std::move(body), extra, count);
+}
+
 void http_transport::handle_post(http::exchange& ex) {
     request& r = engine_.make();
     r.request_id = r.memory.dup(ex.request_id());
@@ -269,7 +148,8 @@ void http_transport::handle_post(http::exchange& ex) {
     }
     json::parse_result parsed;
     if (body != nullptr) {
-        parsed = json::parse(body->data() + body->begin, body->size(), r.memory);
+        parsed = json::parse(body->data() + body->begin, body->size(), r.memory,
+                             engine_.options().limit.json);
     }
     if (!parsed.ok) {
         engine_.discard(r);
@@ -405,6 +285,7 @@ void http_transport::handle_batch(http::exchange& ex, request& r, json::view roo
         return engine_.discard(r);
     }
     r.head = nullptr;
+    r.payer = c.from;
     auto* all = new http_batch(engine_, r, ex, c.origin);
     all->run(root, s);
 }
@@ -439,6 +320,11 @@ void http_transport::handle_get(http::exchange& ex) {
     session_ref s;
     if (!find_session(ex, c, s)) {
         return;
+    }
+    if (!s->takes_stream()) {
+        fault why;
+        engine_.limits().refuse(limited_by::streams, streams_wait_ns, why);
+        return refuse_late(ex, why);
     }
     if (!ex.head().has(header_id::last_event_id)) {
         return legacy_stream::open(engine_, ex, std::move(s), c.origin);

@@ -40,6 +40,7 @@ class http_transport final : public http::request_handler {
     // From the next request on.
     void change(http_options to) noexcept { options_ = std::move(to); }
 
+    std::uint16_t on_open(http::exchange& first) noexcept override;
     http::admission admit(const http::exchange& ex) noexcept override;
     void handle(http::exchange& ex) noexcept override;
     std::string_view refuse(const http::request_head* head, std::uint16_t status,
@@ -49,7 +50,10 @@ class http_transport final : public http::request_handler {
 
  private:
     enum class place : std::uint8_t { mcp, sse, messages, health, ready, home, nowhere };
+    static constexpr std::string_view allow_mcp = "POST, GET, DELETE, OPTIONS";
+    static bool header_says_modern(const http::request_head& head) noexcept;
     place place_of(std::string_view path) const noexcept;
+    std::uint16_t admit_caller(const http::exchange& ex, place where) noexcept;
     std::uint16_t admit_sse(const http::request_head& head, place where) const noexcept;
     std::uint16_t admit_mcp(const http::request_head& head) const noexcept;
     bool origin_ok(const http::request_head& head) const noexcept;
@@ -69,12 +73,17 @@ class http_transport final : public http::request_handler {
     void handle_home(http::exchange& ex);
     void fail(http::exchange& ex, std::uint16_t status, int code, safe_text message,
               json::view id = {}, std::string_view data = {});
+    void refuse_late(http::exchange& ex, const fault& why);
     bool find_session(http::exchange& ex, http_client& c, session_ref& out, json::view id = {});
     http_client& client_of(http::exchange& ex);
 
     engine& engine_;
     http_options options_;
     std::int64_t started_ns_;
+    // Of the refusal that admit() has just decided on; refuse() follows before anything else.
+    std::uint32_t retry_after_s_ = 0;
+    safe_text refusal_text_;
+    char retry_text_[16];
 };
 
 }  // namespace pillion::mcp

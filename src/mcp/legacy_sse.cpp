@@ -5,7 +5,9 @@
 namespace pillion::mcp {
 
 legacy_sse::legacy_sse(engine& e, http::exchange& ex)
-    : message_pipe(e, "sse-", false), exchange_(&ex), id_(session_table::new_id(e.shard())) {
+    : message_pipe(e, "sse-", false, caller::at(ex.peer_address()), true),
+      exchange_(&ex),
+      id_(session_table::new_id(e.shard())) {
     engine_.shared().sse_streams().add(id_);
     engine_.add_sse(*this);
     exchange_->listen(this);

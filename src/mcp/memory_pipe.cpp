@@ -7,7 +7,7 @@
 namespace pillion::mcp {
 
 memory_pipe::memory_pipe(engine& e, base::unique_function<void(std::string_view)> receive)
-    : message_pipe(e, "memory-", true), receive_(std::move(receive)) {}
+    : message_pipe(e, "memory-", true, caller::at({}), false), receive_(std::move(receive)) {}
 
 void memory_pipe::close() noexcept {
     closed_ = true;

@@ -18,7 +18,8 @@ namespace {
 
 class pipe_batch final : public batch {
  public:
-    pipe_batch(engine& e, request& holder, message_pipe& pipe) : batch(e, holder), pipe_(pipe) {
+    pipe_batch(engine& e, request& holder, message_pipe& pipe, bool paid)
+        : batch(e, holder, paid), pipe_(pipe) {
         pipe_.batch_began();
     }
 
@@ -42,8 +43,9 @@ class pipe_batch final : public batch {
 
 }  // namespace
 
-message_pipe::message_pipe(engine& e, std::string_view prefix, bool serves_modern)
-    : paced_listener(e), prefix_(prefix), serves_modern_(serves_modern) {
+message_pipe::message_pipe(engine& e, std::string_view prefix, bool serves_modern,
+                           const caller& from, bool paid)
+    : paced_listener(e), prefix_(prefix), serves_modern_(serves_modern), from_(from), paid_(paid) {
     engine_.changes().add(*this);
 }
 
@@ -96,6 +98,7 @@ void message_pipe::count_message() noexcept {
 
 void message_pipe::take_message(std::string_view text) {
     request& r = engine_.make();
+    r.payer = from_;
     count_message();
     r.request_id = r.memory.dup({request_id_, request_id_bytes_});
     base::chunk* input = engine_.loop().chunks().try_take(text.size() + limits::padding);
@@ -106,7 +109,8 @@ void message_pipe::take_message(std::string_view text) {
     std::memcpy(input->data(), text.data(), text.size());
     input->end = static_cast<std::uint32_t>(text.size());
     r.memory.adopt(input);
-    const json::parse_result parsed = json::parse(input->data(), text.size(), r.memory);
+    const json::parse_result parsed =
+        json::parse(input->data(), text.size(), r.memory, engine_.options().limit.json);
     if (!parsed.ok) {
         engine_.discard(r);
         return send_error(rpc::parse_error, "Parse error");
@@ -123,7 +127,7 @@ void message_pipe::take_batch(request& r, json::view root) {
         engine_.discard(r);
         return send_error(rpc::invalid_request, "Batches are not part of this protocol revision");
     }
-    auto* all = new pipe_batch(engine_, r, *this);
+    auto* all = new pipe_batch(engine_, r, *this, paid_);
     all->run(root, session_);
 }
 
@@ -180,6 +184,10 @@ void message_pipe::take_request(request& r, const rpc::envelope& e, json::view r
     }
     r.channel = this;
     if (!why.message.empty()) {
+        return engine_.refuse(r, why);
+    }
+    if (!paid_ && !engine_.limits().request(from_, engine_.options().limit, why)) {
+        r.outcome = "rate_limited";
         return engine_.refuse(r, why);
     }
     engine_.serve(r);

@@ -33,8 +33,10 @@ class message_pipe : public reply_channel, protected paced_listener {
     void one_ended() noexcept;
 
  protected:
-    // `prefix` begins the request ids of the log ("stdio-").
-    message_pipe(engine& e, std::string_view prefix, bool serves_modern);
+    // `prefix` begins the request ids of the log ("stdio-"). `from` pays for what comes; `paid`:
+    // each message has been charged to it when it arrived.
+    message_pipe(engine& e, std::string_view prefix, bool serves_modern, const caller& from,
+                 bool paid);
     ~message_pipe();
 
     // Handles one message.
@@ -61,6 +63,8 @@ class message_pipe : public reply_channel, protected paced_listener {
 
     std::string_view prefix_;
     bool serves_modern_;
+    caller from_;
+    bool paid_;
     session_ref session_;
     std::size_t open_ = 0;
     std::uint64_t messages_ = 0;

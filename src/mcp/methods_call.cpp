@@ -169,6 +169,61 @@ void call_plain(engine& e, request& r) {
     e.refuse(r, why);
 }
 
+void refuse_call(engine& e, request& r, const fault& why) {
+    r.outcome = refused_by(why);
+    e.refuse(r, why);
+}
+
+// The handler of a tool with a cap, which has its place.
+task<> call_in_place(engine& e, request& r, std::shared_ptr<tool_gate> gate) {
+    const tool_place place(e, *gate);
+    if (r.tool->definition->handler.plain) {
+        call_plain(e, r);
+        co_return;
+    }
+    co_await call_tool(e, r);
+}
+
+// Waits for a place; true when it has one.
+task<bool> wait_for_place(engine& e, request& r, tool_gate& gate) {
+    queued_call waits(e, gate);
+    // A task has time.
+    const std::int64_t left =
+        r.as_task == request::task_mode::none ? r.deadline_ns - e.loop().now_ns() : INT64_MAX;
+    std::int64_t after_ns = 0;
+    const tool_gate::outcome outcome = waits.enqueue(left, after_ns);
+    if (outcome != tool_gate::outcome::waits) {
+        const bool late = outcome == tool_gate::outcome::late;
+        fault why;
+        e.limits().refuse(late ? shed_by::deadline : shed_by::tool_queue, after_ns, why);
+        refuse_call(e, r, why);
+        co_return false;
+    }
+    co_await waits.turn().wait(&r.stop);
+    if (r.stop.requested() || r.replied) {
+        if (!r.replied) {
+            fault why;
+            why.code = rpc::unavailable;
+            why.http_status = 503;
+            why.message = "The server is shutting down";
+            why.retry_after_s = 1;
+            r.outcome = "unavailable";
+            e.reply_error(r, why);
+        }
+        e.finish(r);
+        co_return false;
+    }
+    waits.take_place();
+    co_return true;
+}
+
+task<> call_queued(engine& e, request& r, std::shared_ptr<tool_gate> gate) {
+    const bool inside = co_await wait_for_place(e, r, *gate);
+    if (inside) {
+        co_await call_in_place(e, r, std::move(gate));
+    }
+}
+
 const completion_handler* find_completion(const registry& reg, json::view params, fault& why) {
     const json::view ref = params["ref"];
     const std::string_view argument = params["argument"]["name"].str();
@@ -225,12 +280,19 @@ void engine::method_tools_call(request& r) {
         r.outcome = "not_found";
         return refuse(r, bad_params("Unknown tool", R"({"field":"name","reason":"not_found"})"));
     }
+    fault why;
+    if (r.tool->gate != nullptr) {
+        const std::int64_t wait_ns = r.tool->gate->take(loop_.now_ns());
+        if (wait_ns > 0) {
+            limiter_.refuse(limited_by::tool, wait_ns, why);
+            return refuse_call(*this, r, why);
+        }
+    }
     r.arguments = r.params["arguments"];
     if (r.arguments.exists() && !r.arguments.is_object()) {
         return refuse(r, bad_params("arguments must be an object",
                                     R"({"field":"arguments","reason":"type"})"));
     }
-    fault why;
     if (r.modern() && !check_param_headers(r, why)) {
         return refuse(r, why);
     }
@@ -256,10 +318,19 @@ void engine::method_tools_call(request& r) {
                                       "protocol revision 2025-11-25 or later.");
         return tool_answer(*this, r, out);
     }
+    if (r.tool->gate != nullptr && r.tool->gate->has_places()) {
+        return run_gated(r);
+    }
     if (r.tool->definition->handler.plain) {
         return call_plain(*this, r);
     }
     run(r, call_tool(*this, r));
+}
+
+void engine::run_gated(request& r) {
+    // The gate has to outlive the request, and with it the registry.
+    const std::shared_ptr<tool_gate>& gate = r.tool->gate;
+    run(r, gate->try_enter() ? call_in_place(*this, r, gate) : call_queued(*this, r, gate));
 }
 
 void engine::method_prompts_get(request& r) {

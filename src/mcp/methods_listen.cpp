@@ -126,6 +126,11 @@ void engine::method_listen(request& r) {
         missing_tasks(f);
         return refuse(r, f);
     }
+    fault why;
+    if (!limiter_.handshake(r.payer, options_->limit, why)) {
+        r.outcome = "rate_limited";
+        return refuse(r, why);
+    }
     http::exchange* const ex = r.channel == nullptr ? nullptr : r.channel->hand_over(r);
     if (ex == nullptr) {
         return run(r, listen(*this, r));

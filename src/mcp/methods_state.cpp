@@ -41,6 +41,11 @@ void engine::method_initialize(request& r) {
             r, bad_params("capabilities and clientInfo with name and version are required",
                           R"({"field":"clientInfo","reason":"required"})"));
     }
+    fault why;
+    if (!limiter_.handshake(r.payer, options_->limit, why)) {
+        r.outcome = "rate_limited";
+        return reply_error(r, why);
+    }
     // Anything we do not speak with a handshake is answered with the newest we do; it is the
     // client's to go on or to leave.
     const auto asked = find_revision(version.str());
@@ -50,13 +55,15 @@ void engine::method_initialize(request& r) {
     json::writer(text).value(capabilities);
     auto born = std::make_shared<session>(
         session_table::new_id(shard_), shard_, r.rev, std::string(text.view()),
-        std::string(client["name"].str()), std::string(client["version"].str()), now_ms());
+        std::string(client["name"].str()), std::string(client["version"].str()), now_ms(),
+        options_->limit.session);
     if (r.head != nullptr && !shared_.sessions().insert(born)) {
         fault f;
         f.code = rpc::unavailable;
         f.http_status = 503;
         f.message = "Too many sessions";
-        f.data_json = R"({"retryAfter":30})";
+        r.outcome = "overloaded";
+        f.retry_after_s = 30;
         return reply_error(r, f);
     }
     r.session = std::move(born);
@@ -119,11 +126,10 @@ void engine::method_subscribe(request& r, bool on) {
         shared_.subscriptions().remove(uri.str());
     }
     if (outcome == session::subscribing::too_many) {
+        constexpr std::int64_t a_minute_ns = 60'000'000'000;
         fault f;
-        f.code = rpc::rate_limited;
-        f.http_status = 429;
-        f.message = "Too many subscriptions";
-        f.data_json = R"({"retryAfter":60})";
+        limiter_.refuse(limited_by::subscriptions, a_minute_ns, f);
+        r.outcome = "rate_limited";
         return reply_error(r, f);
     }
     reply(r, empty_result(r));

@@ -185,11 +185,20 @@ bool registry::add_tools(std::string& fault, std::vector<std::string>& warnings)
             fault = where + ": timeout_max() must not be shorter than timeout()";
             return false;
         }
+        if (d.calls.bad_rate) {
+            fault = where + ": rate() must be a number of calls above 0";
+            return false;
+        }
+        if (d.calls.queue_given && d.calls.concurrent == 0) {
+            fault = where + ": queue() needs max_concurrent()";
+            return false;
+        }
         if (!check_meta(d.meta, where, fault) || !check_end(d.ends, where, fault)) {
             return false;
         }
         tool t;
         t.definition = &d;
+        t.gate = d.gate;
         t.timeout_ms = d.timeout.count();
         t.timeout_max_ms = d.timeout_max.count();
         bool object_input = false;

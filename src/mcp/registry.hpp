@@ -16,6 +16,7 @@
 #include "base/hash.hpp"
 #include "mcp/definitions.hpp"
 #include "mcp/revision.hpp"
+#include "mcp/tool_gate.hpp"
 #include "mcp/uri_template.hpp"
 #include "schema/header_params.hpp"
 #include "schema/validator.hpp"
@@ -33,6 +34,7 @@ struct tool {
     std::vector<schema_check::header_param> header_params;
     std::int64_t timeout_ms = 0;      // 0: the server's
     std::int64_t timeout_max_ms = 0;  // 0: progress does not extend it
+    std::shared_ptr<tool_gate> gate;  // null: neither rate nor cap
     rendered entry;
 };
 

@@ -1,5 +1,6 @@
 #include "mcp/replies.hpp"
 
+#include <charconv>
 #include <cmath>
 
 #include "base/log.hpp"
@@ -100,6 +101,10 @@ void write_error(base::byte_buffer& out, const fault& f, std::string_view reques
     w.string_lossy(f.message.view());
     w.fragment(R"(,"data":{"requestId":)");
     w.string_lossy(request_id);
+    if (f.retry_after_s > 0) {
+        w.key_raw(R"("retryAfter":)");
+        w.integer(f.retry_after_s);
+    }
     if (f.data_json.size() > 2) {
         w.raw(f.data_json.substr(1, f.data_json.size() - 2));
     }
@@ -107,12 +112,18 @@ void write_error(base::byte_buffer& out, const fault& f, std::string_view reques
 }
 
 base::byte_buffer error_reply(request& r, const fault& f) {
+    r.retry_after_s = f.retry_after_s;
     r.http_status = http_status_of(f.code, f.http_status, r.registered().corporate());
     fault out = f;
     out.code = wire_code(f.code, r.modern(), r.engine.options().strict_e_codes);
     base::byte_buffer text = r.new_message();
     write_error(text, out, r.request_id, r.id, true);
     return text;
+}
+
+std::string_view write_seconds(std::uint32_t seconds, char (&room)[16]) noexcept {
+    const char* const end = std::to_chars(room, room + sizeof room, seconds).ptr;
+    return {room, static_cast<std::size_t>(end - room)};
 }
 
 base::byte_buffer progress_message(request& r, double done, double total,

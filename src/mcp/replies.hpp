@@ -22,6 +22,8 @@ namespace pillion::mcp {
 struct fault {
     int code = 0;
     std::uint16_t http_status = 200;
+    // When to come back: data.retryAfter and the header Retry-After; 0: not said.
+    std::uint32_t retry_after_s = 0;
     safe_text message;
     std::string_view data_json;
 };
@@ -43,6 +45,9 @@ void write_error(base::byte_buffer& out, const fault& f, std::string_view reques
                  json::view id = {}, bool null_id = false);
 // An error with the request's id; its HTTP status becomes that of the request.
 base::byte_buffer error_reply(request& r, const fault& f);
+
+// The value of Retry-After, written into `room`.
+std::string_view write_seconds(std::uint32_t seconds, char (&room)[16]) noexcept;
 
 // Results of handlers. The error form (code != 0) is theirs, too.
 base::byte_buffer tool_reply(request& r, const detail::result_state& result);

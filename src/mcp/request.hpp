@@ -21,6 +21,8 @@
 #include "coro/sync.hpp"
 #include "http/head.hpp"
 #include "io/timer_wheel.hpp"
+#include "mcp/caller.hpp"
+#include "mcp/limit_tables.hpp"
 #include "mcp/meters.hpp"
 #include "mcp/method.hpp"
 #include "mcp/outcome.hpp"
@@ -86,6 +88,9 @@ struct request_state : base::list_hook<in_flight_tag> {
     trace_context trace;
     // Who is asking; empty where nobody has to say.
     std::string_view principal;
+    // … and whose budgets pay for it; what it has of those for requests under way.
+    mcp::caller payer;
+    mcp::count_table::hold counted;
 
     json::view id;
     json::view params;
@@ -130,6 +135,7 @@ struct request_state : base::list_hook<in_flight_tag> {
 
     request_state* parent = nullptr;  // a batch's holder of the shared input
     std::uint32_t children = 0;
+    std::uint32_t retry_after_s = 0;  // of the error it ends with
     bool replied = false;
     bool finished = false;
     bool held_session = false;

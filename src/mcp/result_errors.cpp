@@ -8,9 +8,15 @@
 namespace pillion::mcp {
 
 base::byte_buffer handler_error(request& r, const detail::result_state& result) {
+    if (r.outcome == outcome()) {
+        r.outcome = result.code == rpc::rate_limited  ? outcome("rate_limited")
+                    : result.code == rpc::unavailable ? outcome("unavailable")
+                                                      : outcome("error");
+    }
     fault f;
     f.code = result.code;
     f.http_status = result.http_status;
+    f.retry_after_s = result.retry_after_s;
     f.message = result.message;
     f.data_json = result.data_json;
     return error_reply(r, f);

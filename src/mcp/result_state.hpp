@@ -61,6 +61,7 @@ struct result_state {
     // A JSON-RPC error instead of a result when code is not 0.
     int code = 0;
     std::uint16_t http_status = 200;
+    std::uint32_t retry_after_s = 0;  // 0: not said
     mcp::safe_text message;
     std::string_view data_json;
     std::string_view refused_field;

@@ -21,6 +21,7 @@
 #include "json/document.hpp"
 #include "mcp/change_board.hpp"
 #include "mcp/hub.hpp"
+#include "mcp/limiter.hpp"
 #include "mcp/registry.hpp"
 #include "mcp/result_store.hpp"
 #include "mcp/session.hpp"
@@ -55,6 +56,7 @@ struct service_options {
     std::size_t body_bytes_max = limits::body_bytes_max;  // also a line of stdio
     std::size_t batch_messages_max = limits::batch_messages_max;
     std::size_t in_flight_per_pipe_max = limits::in_flight_per_connection_max;
+    limit_options limit;
     // -32003 is not said to clients of 2026-07-28 (error_map.hpp).
     bool strict_e_codes = false;
     // What seals the state of calls that ask; null: a random key.
@@ -118,6 +120,14 @@ class service {
     // That session has ended; may be said more than once. Any thread.
     void end_subscriptions(session& of);
 
+    // What callers have used of their budgets. Any thread.
+    shared_limits& budgets() noexcept { return budgets_; }
+    // Questions to clients that wait for an answer, on all shards: while there are any, whatever
+    // comes in a session may be one. Any thread.
+    void question_asked() noexcept { questions_.fetch_add(1, std::memory_order_relaxed); }
+    void question_ended() noexcept { questions_.fetch_sub(1, std::memory_order_relaxed); }
+    bool asks_somebody() const noexcept { return questions_.load(std::memory_order_relaxed) > 0; }
+
     // Answers that have counted once. Any thread.
     spent_nonces& spent() noexcept { return spent_; }
 
@@ -163,6 +173,8 @@ class service {
     subscribers subscribers_;
     spent_nonces spent_;
     result_store results_;
+    shared_limits budgets_;
+    std::atomic<std::size_t> questions_{0};
     std::vector<std::unique_ptr<slot>> engines_;
 };
 

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "base/assert.hpp"
-#include "base/limits.hpp"
 #include "base/random.hpp"
 
 namespace pillion::mcp {
@@ -22,7 +21,8 @@ int hex_value(char c) noexcept {
 }  // namespace
 
 session::session(std::string id, std::size_t owner, revision r, std::string capabilities_json,
-                 std::string client_name, std::string client_version, std::int64_t now_ms)
+                 std::string client_name, std::string client_version, std::int64_t now_ms,
+                 const session_limits& most)
     : id_(std::move(id)),
       hash_(base::hash_bytes(id_)),
       owner_(owner),
@@ -30,7 +30,15 @@ session::session(std::string id, std::size_t owner, revision r, std::string capa
       capabilities_json_(std::move(capabilities_json)),
       client_name_(std::move(client_name)),
       client_version_(std::move(client_version)),
-      last_seen_ms_(now_ms) {}
+      subscriptions_max_(most.subscriptions_max),
+      streams_max_(most.streams_max),
+      last_seen_ms_(now_ms),
+      events_(most) {}
+
+bool session::takes_stream() const {
+    const std::lock_guard lock(mutex_);
+    return streams_.size() < streams_max_;
+}
 
 std::uint64_t session::open_stream(std::uint64_t published) {
     const std::lock_guard lock(mutex_);
@@ -79,7 +87,7 @@ session::subscribing session::subscribe(std::string_view uri) {
     }
     if (uris_ == nullptr) {
         uris_ = std::make_unique<std::unordered_set<std::string>>();
-    } else if (uris_->size() >= limits::session_subscriptions_max) {
+    } else if (uris_->size() >= subscriptions_max_) {
         return subscribing::too_many;
     }
     uris_->emplace(uri);

@@ -34,7 +34,8 @@ class session {
  public:
     // What initialize established. `capabilities_json` is the client's object as text.
     session(std::string id, std::size_t owner, revision r, std::string capabilities_json,
-            std::string client_name, std::string client_version, std::int64_t now_ms);
+            std::string client_name, std::string client_version, std::int64_t now_ms,
+            const session_limits& most = {});
 
     const std::string& id() const noexcept { return id_; }
     std::uint64_t hash() const noexcept { return hash_; }  // of the id
@@ -78,6 +79,8 @@ class session {
     // The GET stream that server messages go to: the newest open one (AMBIGUITIES G14).
     // `published`: the number of the last change. The first stream gets only what comes after it.
     std::uint64_t open_stream(std::uint64_t published);
+    // Whether one more may be opened (two at the same moment both may).
+    bool takes_stream() const;
     // True when another one is the newest now.
     bool close_stream(std::uint64_t number);
     // The connection of a stream broke. True: no other is open, so it stays the newest and collects
@@ -113,6 +116,8 @@ class session {
     const std::string capabilities_json_;
     const std::string client_name_;
     const std::string client_version_;
+    const std::size_t subscriptions_max_;
+    const std::size_t streams_max_;
     std::atomic<bool> alive_{true};
     std::atomic<std::int64_t> last_seen_ms_;
     std::atomic<std::int32_t> holds_{0};

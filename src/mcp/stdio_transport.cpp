@@ -10,7 +10,7 @@ namespace pillion::mcp {
 
 stdio_transport::stdio_transport(engine& e, std::unique_ptr<io::stream> pipe,
                                  base::unique_function<void()> on_end)
-    : message_pipe(e, "stdio-", true),
+    : message_pipe(e, "stdio-", true, caller::at({}), false),
       pipe_(std::move(pipe)),
       on_end_(std::move(on_end)),
       partial_(e.loop().chunks()) {}

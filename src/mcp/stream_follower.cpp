@@ -85,7 +85,7 @@ void stream_follower::pull() noexcept {
     }
     for (bool more = true; more && !blocked_;) {
         event_log::replay missed;
-        if (log.read(at_, missed, limits::out_queue_bytes_low) != event_log::outcome::found) {
+        if (log.read(at_, missed, engine_.loop().output().low) != event_log::outcome::found) {
             return end();
         }
         for (const kept_event& event : missed.events) {

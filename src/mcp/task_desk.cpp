@@ -58,7 +58,7 @@ bool task_desk::begin(request& r, fault& why) {
         why.code = rpc::rate_limited;
         why.http_status = 429;
         why.message = "Too many tasks";
-        why.data_json = R"({"retryAfter":60})";
+        why.retry_after_s = 60;
         return false;
     }
     log::info("mcp.task_began", {log::kv("target", r.target), log::kv("request_id", r.request_id)});

@@ -52,13 +52,16 @@ class Response:
 
 
 class Connection:
-    """One connection; `address` is (host, port) or the path of a Unix socket."""
+    """One connection; `address` is (host, port) or the path of a Unix socket. `source`: the own
+    address, where another than the usual one is wanted."""
 
-    def __init__(self, address, timeout=TIMEOUT_S):
+    def __init__(self, address, timeout=TIMEOUT_S, source=None):
         family = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET
         self.sock = socket.socket(family, socket.SOCK_STREAM)
         self.sock.settimeout(timeout)
         try:
+            if source:
+                self.sock.bind((source, 0))
             self.sock.connect(address)
         except OSError:
             self.sock.close()

@@ -249,6 +249,8 @@ class test_handler : public request_handler, public exchange_listener {
     std::string pending_text;
     std::vector<std::string> handled;
     int open = 0;
+    std::uint16_t unwelcome = 0;  // what connections are refused with
+    std::string address;          // of the last one
     int peer_eofs = 0, drains = 0, gones = 0;
 
     admission admit(const exchange& request) noexcept override {
@@ -280,7 +282,11 @@ class test_handler : public request_handler, public exchange_listener {
         body.append(reason);
         return "text/plain";
     }
-    void on_open() noexcept override { ++open; }
+    std::uint16_t on_open(exchange& first) noexcept override {
+        open += unwelcome == 0 ? 1 : 0;
+        address = first.peer_address();
+        return unwelcome;
+    }
     void on_close() noexcept override { --open; }
     void on_peer_eof() noexcept override { ++peer_eofs; }
     void on_drained() noexcept override { ++drains; }
@@ -358,10 +364,17 @@ inline std::vector<reply> read_replies(std::string_view sent, bool heads_only = 
     return all;
 }
 
+// Timeouts and no rates, which have a test of their own.
+inline server_limits unhurried() {
+    server_limits made;
+    made.head_rate_min = made.body_rate_min = 0;
+    return made;
+}
+
 // A loop, a handler and a server. Whatever a test leaves behind is an assertion at its end.
 class world {
  public:
-    explicit world(const server_limits& limits = server_limits())
+    explicit world(const server_limits& limits = unhurried())
         : loop(std::make_unique<idle_backend>()), server_(loop, handler, limits) {}
     ~world() {
         server_.close_all();

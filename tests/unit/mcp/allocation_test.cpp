@@ -27,13 +27,31 @@ namespace {
 
 constexpr std::size_t calls = 10'000;
 
+// Every budget in force, and none that is used up.
+service_options budgeted() {
+    service_options o;
+    const bucket_rate wide = bucket_rate::of(1e9, 1'000'000);
+    o.limit.address_rate = o.limit.handshake_rate = {wide, true};
+    o.limit.address_in_flight = o.limit.address_connections = {100, true};
+    return o;
+}
+
+void furnish_gated(server& s) {
+    s.tool("gated")
+        .input(object().required("text", string()))
+        .rate(1e9, 1'000'000)
+        .max_concurrent(1)
+        .run([](context& ctx, json::view args) { return ctx.text(args["text"].str()); });
+}
+
 // An engine and its HTTP server on a stream that takes everything and remembers how much.
 class bench {
  public:
     bench()
         : host("bench", "1"),
           loop(std::make_unique<http::testing::idle_backend>()),
-          service((furnish(host, on), frozen(host)), host, helpers, 1, service_options()),
+          service((furnish(host, on), furnish_gated(host), frozen(host)), host, helpers, 1,
+                  budgeted()),
           engine(service, loop, 0),
           transport(engine,
                     http_options("/mcp", http::origin_policy("127.0.0.1", 8080, {}), true, true)),
@@ -116,6 +134,11 @@ TEST(mcp_allocation, counter_counts) {
 TEST(mcp_allocation, modern_calls_use_no_heap) {
     calls_without_heap([](bench&) { return modern_call("1", "echo", R"({"text":"hello"})"); },
                        "modern");
+}
+
+TEST(mcp_allocation, modern_calls_of_a_tool_with_a_rate_and_a_cap_use_no_heap) {
+    calls_without_heap([](bench&) { return modern_call("1", "gated", R"({"text":"hello"})"); },
+                       "gated");
 }
 
 TEST(mcp_allocation, legacy_calls_use_no_heap) {

@@ -206,13 +206,13 @@ TEST(event_log_test, a_finished_stream_says_so_and_is_still_replayed) {
 TEST(event_log_caps, the_oldest_events_go_and_a_gap_is_told) {
     event_log log;
     const std::uint32_t s = log.open(false, 0);
-    for (std::size_t i = 1; i <= event_log::events_max; ++i) {
+    for (std::size_t i = 1; i <= limits::session_events_max; ++i) {
         log.append(s, std::to_string(i), 0);
     }
-    EXPECT_EQ(kept(log, s, 0).size(), event_log::events_max);
+    EXPECT_EQ(kept(log, s, 0).size(), limits::session_events_max);
     log.append(s, "one more", 0);
     EXPECT_EQ(replayed(log, s, 0), "gap");
-    EXPECT_EQ(kept(log, s, 1).size(), event_log::events_max);
+    EXPECT_EQ(kept(log, s, 1).size(), limits::session_events_max);
     EXPECT_EQ(kept(log, s, 1).front().text, "2");
     log.append(s, "and more", 0);
     EXPECT_EQ(replayed(log, s, 1), "gap");
@@ -222,7 +222,7 @@ TEST(event_log_caps, the_oldest_events_go_and_a_gap_is_told) {
 TEST(event_log_caps, bytes_are_counted_exactly) {
     event_log log;
     const std::uint32_t s = log.open(false, 0);
-    const std::string half(event_log::bytes_max / 2, 'x');
+    const std::string half(limits::session_event_bytes_max / 2, 'x');
     log.append(s, half, 0);
     log.append(s, half, 0);
     EXPECT_EQ(kept(log, s, 0).size(), 2U);
@@ -238,7 +238,7 @@ TEST(event_log_caps, the_newest_event_survives_even_alone_over_the_cap) {
     event_log log;
     const std::uint32_t s = log.open(false, 0);
     log.append(s, "early", 0);
-    const std::string huge(event_log::bytes_max + 1, 'x');
+    const std::string huge(limits::session_event_bytes_max + 1, 'x');
     log.append(s, huge, 0);
     EXPECT_EQ(replayed(log, s, 0), "gap");
     ASSERT_EQ(kept(log, s, 1).size(), 1U);
@@ -256,9 +256,9 @@ TEST(event_log_caps, the_newest_event_survives_beside_other_streams_of_the_same_
         const std::uint32_t first = log.open(false, 0);
         const std::uint32_t second = log.open(false, 0);
         if (by_bytes) {
-            log.append(second, std::string(event_log::bytes_max, 'x'), 5);
+            log.append(second, std::string(limits::session_event_bytes_max, 'x'), 5);
         } else {
-            for (std::size_t i = 0; i < event_log::events_max; ++i) {
+            for (std::size_t i = 0; i < limits::session_events_max; ++i) {
                 log.append(second, "x", 5);
             }
         }
@@ -267,7 +267,7 @@ TEST(event_log_caps, the_newest_event_survives_beside_other_streams_of_the_same_
         EXPECT_EQ(replayed(log, second, 0), "gap");
         // A shard whose clock is behind keeps its newest event, too.
         const std::uint32_t third = log.open(false, 4);
-        log.append(third, std::string(event_log::bytes_max - 1, 'y'), 4);
+        log.append(third, std::string(limits::session_event_bytes_max - 1, 'y'), 4);
         EXPECT_EQ(kept(log, third, 0).size(), 1U);
     }
 }
@@ -277,7 +277,7 @@ TEST(event_log_caps, finished_streams_pay_first_then_the_quietest) {
     const std::uint32_t quiet = log.open(false, 0);
     const std::uint32_t busy = log.open(false, 0);
     const std::uint32_t over = log.open(false, 0);
-    const std::string third(event_log::bytes_max / 3, 'x');
+    const std::string third(limits::session_event_bytes_max / 3, 'x');
     log.append(quiet, third, 1);
     log.append(busy, third, 2);
     log.append(over, third, 3);
@@ -294,7 +294,7 @@ TEST(event_log_caps, finished_streams_pay_first_then_the_quietest) {
 TEST(event_log_caps, the_number_of_streams_is_bounded) {
     event_log log;
     std::vector<std::uint32_t> all;
-    for (std::size_t i = 0; i < event_log::streams_max + 10; ++i) {
+    for (std::size_t i = 0; i < limits::session_streams_max + 10; ++i) {
         all.push_back(log.open(false, static_cast<std::int64_t>(i)));
         log.append(all.back(), "x", static_cast<std::int64_t>(i));
     }
@@ -311,7 +311,7 @@ TEST(event_log_caps, finished_streams_make_room_before_open_ones) {
     const std::uint32_t standalone = log.open(true, 0);
     const std::uint32_t call = log.open(false, 0);
     log.append(call, "progress", 0);
-    for (std::size_t i = 0; i < 2 * event_log::streams_max; ++i) {
+    for (std::size_t i = 0; i < 2 * limits::session_streams_max; ++i) {
         const std::uint32_t s = log.open(false, 1);
         log.append(s, "answer", 1);
         EXPECT_EQ(replayed(log, s, 0), "1=answer");
@@ -326,14 +326,14 @@ TEST(event_log_caps, finished_streams_make_room_before_open_ones) {
 TEST(event_log_caps, a_forgotten_stream_gives_its_share_back) {
     event_log log;
     const std::uint32_t first = log.open(false, 0);
-    log.append(first, std::string(event_log::bytes_max, 'x'), 0);
+    log.append(first, std::string(limits::session_event_bytes_max, 'x'), 0);
     log.finish(first);
-    for (std::size_t i = 0; i < event_log::streams_max; ++i) {
+    for (std::size_t i = 0; i < limits::session_streams_max; ++i) {
         log.open(false, 1);
     }
     EXPECT_EQ(replayed(log, first, 0), "unknown");
     const std::uint32_t s = log.open(false, 2);
-    log.append(s, std::string(event_log::bytes_max - 1, 'x'), 2);
+    log.append(s, std::string(limits::session_event_bytes_max - 1, 'x'), 2);
     log.append(s, "y", 2);
     EXPECT_EQ(kept(log, s, 0).size(), 2U);
 }
@@ -376,14 +376,14 @@ TEST(event_log_followers, a_writer_learns_that_it_is_too_far_ahead) {
     event_log log;
     const std::uint32_t s = log.open(false, 0, 5);
     EXPECT_EQ(log.writer(s), 5U);
-    log.append(s, std::string(event_log::ahead_bytes_max + 1, 'x'), 0);
+    log.append(s, std::string(limits::session_event_bytes_max / 8 + 1, 'x'), 0);
     EXPECT_FALSE(log.is_behind(s));
     const std::uint64_t first = log.follow(s, 1);
     EXPECT_FALSE(log.is_behind(s));
-    log.append(s, std::string(event_log::ahead_bytes_max, 'x'), 0);
+    log.append(s, std::string(limits::session_event_bytes_max / 8, 'x'), 0);
     EXPECT_FALSE(log.is_behind(s));
     EXPECT_FALSE(log.caught_up(s, first));
-    for (std::size_t i = 0; i <= event_log::ahead_events_max; ++i) {
+    for (std::size_t i = 0; i <= limits::session_events_max / 8; ++i) {
         EXPECT_FALSE(log.is_behind(s)) << i;
         log.append(s, "x", 0);
     }
@@ -391,11 +391,11 @@ TEST(event_log_followers, a_writer_learns_that_it_is_too_far_ahead) {
     EXPECT_FALSE(log.caught_up(s, first + 1));
     EXPECT_TRUE(log.caught_up(s, first));
     EXPECT_FALSE(log.is_behind(s));
-    log.append(s, std::string(event_log::ahead_bytes_max + 1, 'x'), 0);
+    log.append(s, std::string(limits::session_event_bytes_max / 8 + 1, 'x'), 0);
     EXPECT_TRUE(log.is_behind(s));
     const std::uint64_t second = log.follow(s, 2);
     EXPECT_FALSE(log.leave(s, first));
-    log.append(s, std::string(event_log::ahead_bytes_max + 1, 'x'), 0);
+    log.append(s, std::string(limits::session_event_bytes_max / 8 + 1, 'x'), 0);
     EXPECT_TRUE(log.leave(s, second));
     EXPECT_FALSE(log.is_behind(s));
     log.finish(s);
@@ -459,12 +459,12 @@ TEST(event_log_age, what_was_trimmed_counts_no_more) {
     event_log log;
     const std::uint32_t open = log.open(false, 0);
     const std::uint32_t over = log.open(false, 0);
-    log.append(open, std::string(event_log::bytes_max / 2, 'x'), 0);
-    log.append(over, std::string(event_log::bytes_max / 2, 'x'), 0);
+    log.append(open, std::string(limits::session_event_bytes_max / 2, 'x'), 0);
+    log.append(over, std::string(limits::session_event_bytes_max / 2, 'x'), 0);
     log.finish(over);
     log.trim(event_log::age_max_ms);
     const std::uint32_t s = log.open(false, event_log::age_max_ms);
-    log.append(s, std::string(event_log::bytes_max - 1, 'x'), event_log::age_max_ms);
+    log.append(s, std::string(limits::session_event_bytes_max - 1, 'x'), event_log::age_max_ms);
     log.append(s, "y", event_log::age_max_ms);
     EXPECT_EQ(kept(log, s, 0).size(), 2U);
 }

@@ -271,7 +271,7 @@ TEST_P(resuming_much, too_many_bytes_while_away_are_an_honest_error) {
 
 TEST_P(resuming, too_many_events_while_away_are_an_honest_error) {
     client& c = w.connect();
-    c.send(steps(session, static_cast<int>(event_log::events_max) + 1, 1));
+    c.send(steps(session, static_cast<int>(limits::session_events_max) + 1, 1));
     const seen_events before = read_seen(c);
     ASSERT_FALSE(before.empty());
     c.peer().reset();
@@ -322,7 +322,7 @@ TEST_P(resuming, too_long_an_absence_is_an_honest_error) {
 // A handler that says much in one turn of the loop ran so far ahead of who had come back that the
 // log dropped what was not sent yet.
 TEST_P(resuming, a_handler_does_not_run_ahead_of_who_returned) {
-    constexpr int count = 3 * static_cast<int>(event_log::events_max);
+    constexpr int count = 3 * static_cast<int>(limits::session_events_max);
     client& c = w.connect();
     // It waits before it says the rest: the client is back by then.
     c.send(legacy_call(session, "1", "two_bursts", R"({"count":)" + std::to_string(count) + "}",

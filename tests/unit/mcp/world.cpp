@@ -17,6 +17,7 @@ service_options service_options_of(const world_options& from) {
     o.request_timeout_ms = from.timeout_ms;
     o.session_idle_ms = from.session_idle_ms;
     o.sessions_max = from.sessions_max;
+    o.limit = from.limit;
     if (from.set) {
         from.set(o);
     }
@@ -24,6 +25,13 @@ service_options service_options_of(const world_options& from) {
 }
 
 }  // namespace
+
+std::string registration_fault(server& s) {
+    std::string fault;
+    std::vector<std::string> warnings;
+    registry::freeze(s.state().defs, fault, warnings);
+    return fault;
+}
 
 std::unique_ptr<const registry> frozen(server& s) {
     std::string fault;
@@ -155,10 +163,11 @@ world::~world() {
     PILLION_ASSERT(coro::frame_pool::live() == 0);
 }
 
-client& world::connect() {
+client& world::connect(std::string_view address) {
     const sim::sim_peer peer = net.net().open();
-    http->serve(
-        std::make_unique<io::tcp_stream>(net.loop(), peer.fd(), io::peer_name::of_text("sim")));
+    io::peer_name name = io::peer_name::of_text(address.empty() ? "sim" : address);
+    name.address_bytes = static_cast<std::uint8_t>(address.size());
+    http->serve(std::make_unique<io::tcp_stream>(net.loop(), peer.fd(), name));
     clients_.push_back(std::make_unique<client>(*this, peer));
     return *clients_.back();
 }

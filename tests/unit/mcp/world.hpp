@@ -30,6 +30,8 @@ struct stage {
 
 // Registers the tools, prompts and resources of world_tools.cpp.
 void furnish(server& s, stage& on);
+// What is wrong with what was registered; "" for nothing.
+std::string registration_fault(server& s);
 // Registers and freezes; the definitions must outlive the registry.
 std::unique_ptr<const registry> frozen(server& s);
 
@@ -37,6 +39,7 @@ struct world_options {
     std::int64_t timeout_ms = 1000;
     std::int64_t session_idle_ms = 60'000;
     std::size_t sessions_max = 100;
+    limit_options limit;
     sim::sim_options net;
     // More registrations before the freeze.
     std::function<void(server&)> more;
@@ -109,7 +112,8 @@ class world {
     world& operator=(const world&) = delete;
     ~world();
 
-    client& connect();
+    // `address`: where the client is, as a numeric address; "": on this machine.
+    client& connect(std::string_view address = {});
     // Opens a session of that revision over a connection of its own; returns its id.
     std::string open_session(std::string_view version);
     // Turns in which no time passes, until nothing moves any more.

@@ -1,0 +1,29 @@
+// caller: who a request is charged to: a principal where one is known, else the address it came
+// from. Keys are keyed hashes, 0 where there is none; they say nothing outside this process.
+//
+// Thread-safety: a value.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace pillion::mcp {
+
+struct caller {
+    std::uint64_t address = 0;
+    std::uint64_t principal = 0;  // 0: anonymous
+    // This machine: loopback, a unix socket, stdio. Budgets that nobody configured leave it alone.
+    bool local = true;
+
+    bool anonymous() const noexcept { return principal == 0; }
+    std::uint64_t key() const noexcept { return principal != 0 ? principal : address; }
+
+    // The peer of a connection by its address without port; empty for sockets without addresses and
+    // for pipes, which count as one. An IPv6 address stands for its /64, which is what one customer
+    // gets (RFC 6177); one that maps IPv4 stands for that.
+    static caller at(std::string_view address) noexcept;
+    // Who has authenticated. REQUIRES: not empty.
+    void set_principal(std::string_view name) noexcept;
+};
+
+}  // namespace pillion::mcp

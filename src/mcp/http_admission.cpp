@@ -1,0 +1,200 @@
+// What an HTTP request's head alone decides (the first half of mcp/http_transport.hpp): whether
+// anybody is listened to at all, before the body is read.
+#include "http/media.hpp"
+#include "http/response_writer.hpp"
+#include "mcp/error_map.hpp"
+#include "mcp/http_client.hpp"
+#include "mcp/http_transport.hpp"
+#include "rpc/errors.hpp"
+
+namespace pillion::mcp {
+
+namespace {
+
+using http::header_id;
+
+// A body that may be a cancellation, and costs little if it is not.
+constexpr std::uint64_t cancellation_bytes = 1024;
+constexpr std::string_view json_type = "application/json";
+constexpr std::string_view allow_read = "GET, HEAD";
+
+// The JSON-RPC code that goes with a status the HTTP layer decided on (STANDARD row 28).
+int code_of(std::uint16_t status) noexcept {
+    switch (status) {
+        case 408:
+            return rpc::timed_out;
+        case 413:
+            return rpc::too_large;
+        case 429:
+            return rpc::rate_limited;
+        case 500:
+            return rpc::internal_error;
+        case 503:
+            return rpc::unavailable;
+        default:
+            return rpc::invalid_request;
+    }
+}
+
+// Secrets do not belong where proxies log them (STANDARD row 38).
+bool token_in_query(std::string_view query) noexcept {
+    constexpr std::string_view name = "access_token=";
+    return query.starts_with(name) || query.find("&access_token=") != query.npos;
+}
+
+void free_client(void* tag) noexcept { delete static_cast<http_client*>(tag); }
+
+}  // namespace
+
+std::uint16_t http_transport::on_open(http::exchange& first) noexcept {
+    const caller from = caller::at(first.peer_address());
+    count_table::hold counted;
+    if (!engine_.limits().connect(from, engine_.options().limit, counted)) {
+        return 429;
+    }
+    auto* client = new http_client(engine_, from);
+    client->connection = std::move(counted);
+    first.set_tag(client, &free_client);
+    return 0;
+}
+
+bool http_transport::origin_ok(const http::request_head& head) const noexcept {
+    if (head.count(header_id::origin) > 1) {
+        return false;
+    }
+    if (options_.check_host && !options_.origins.host_allowed(head.host())) {
+        return false;
+    }
+    return !head.has(header_id::origin) ||
+           options_.origins.origin_allowed(head.get(header_id::origin));
+}
+
+std::uint16_t http_transport::admit_mcp(const http::request_head& head) const noexcept {
+    const http::accepts accept = http::parse_accept(head);
+    switch (head.m) {
+        case http::method::post:
+            if (!head.has_content_length && !head.chunked) {
+                return 411;
+            }
+            if (!http::is_json_content_type(head.get(header_id::content_type)) ||
+                head.has(header_id::content_encoding)) {
+                return 415;
+            }
+            return accept.json && accept.sse ? 0 : 406;
+        case http::method::get:
+            if (header_says_modern(head)) {
+                return 405;
+            }
+            return accept.sse ? 0 : 406;
+        case http::method::delete_:
+            return header_says_modern(head) ? 405 : 0;
+        case http::method::options:
+            return 0;
+        case http::method::other:
+            return 501;
+        default:
+            return 405;
+    }
+}
+
+std::uint16_t http_transport::admit_sse(const http::request_head& head,
+                                        place where) const noexcept {
+    if (head.m == http::method::options) {
+        return 0;
+    }
+    if (where == place::sse) {
+        return head.m != http::method::get ? 405 : http::parse_accept(head).sse ? 0 : 406;
+    }
+    if (head.m != http::method::post) {
+        return 405;
+    }
+    if (!head.has_content_length && !head.chunked) {
+        return 411;
+    }
+    const bool json = http::is_json_content_type(head.get(header_id::content_type));
+    return json && !head.has(header_id::content_encoding) ? 0 : 415;
+}
+
+http::admission http_transport::admit(const http::exchange& ex) noexcept {
+    const http::request_head& head = ex.head();
+    http::admission a;
+    retry_after_s_ = 0;
+    refusal_text_ = {};
+    a.body_bytes_max = engine_.options().body_bytes_max;
+    const place where = place_of(head.path());
+    if (where == place::nowhere) {
+        a.refuse_status = 404;
+    } else if (token_in_query(head.query())) {
+        a.refuse_status = 400;
+    } else if (!origin_ok(head)) {
+        a.refuse_status = 403;
+    } else if (where == place::mcp) {
+        a.refuse_status = admit_mcp(head);
+    } else if (where == place::sse || where == place::messages) {
+        a.refuse_status = admit_sse(head, where);
+    } else if (head.m != http::method::get && head.m != http::method::head) {
+        a.refuse_status = head.m == http::method::other ? 501 : 405;
+    }
+    if (a.refuse_status == 0 && head.has_content_length && head.content_length > a.body_bytes_max) {
+        a.refuse_status = 413;
+    }
+    const bool serves = where == place::mcp || where == place::sse || where == place::messages;
+    if (a.refuse_status == 0 && serves && head.m != http::method::options) {
+        a.refuse_status = admit_caller(ex, where);
+    }
+    return a;
+}
+
+// May this caller, and may anybody at present?
+std::uint16_t http_transport::admit_caller(const http::exchange& ex, place where) noexcept {
+    const limit_options& set = engine_.options().limit;
+    const http::request_head& head = ex.head();
+    const caller& from = static_cast<const http_client*>(ex.tag())->from;
+    fault why;
+    if (engine_.overloaded()) {
+        // In a session it may be an answer that a call waits for, or a cancellation, which only the
+        // body tells: the engine sheds what turns out to be a request. DELETE frees something.
+        const bool in_session = head.has(header_id::mcp_session_id) || where == place::messages;
+        const bool small = head.has_content_length && head.content_length <= cancellation_bytes;
+        const bool relief = in_session && (small || engine_.shared().asks_somebody());
+        if (!relief && head.m != http::method::delete_) {
+            engine_.limits().shed(engine_.under_way(), set, why);
+        }
+    }
+    if (why.code == 0 && engine_.limits().request(from, set, why) && where == place::sse) {
+        engine_.limits().handshake(from, set, why);
+    }
+    retry_after_s_ = why.retry_after_s;
+    refusal_text_ = why.message;
+    return why.code == 0 ? 0 : why.http_status;
+}
+
+std::string_view http_transport::refuse(const http::request_head* head, std::uint16_t status,
+                                        std::string_view reason, std::string_view request_id,
+                                        base::byte_buffer& body, http::extra_header* extra,
+                                        std::size_t& extra_count) noexcept {
+    extra_count = 0;
+    fault why;
+    why.code = wire_code(code_of(status), head != nullptr && header_says_modern(*head),
+                         engine_.options().strict_e_codes);
+    why.message = safe_text::of_constant(reason.empty() ? http::reason_phrase(status) : reason);
+    if (status == 405) {
+        const place where = head == nullptr ? place::nowhere : place_of(head->path());
+        extra[extra_count++] = {"Allow", where == place::mcp        ? allow_mcp
+                                         : where == place::messages ? "POST, OPTIONS"
+                                         : where == place::sse      ? "GET, OPTIONS"
+                                                                    : allow_read};
+    } else if (status == 429 || status == 503) {
+        // Without a head it is the connection that is one too many.
+        constexpr std::uint32_t connection_s = 30;
+        const bool told = head != nullptr && retry_after_s_ > 0;
+        why.retry_after_s = told ? retry_after_s_ : connection_s;
+        why.message = told ? refusal_text_ : why.message;
+        // The header has to outlive this call.
+        extra[extra_count++] = {"Retry-After", write_seconds(why.retry_after_s, retry_text_)};
+    }
+    write_error(body, why, request_id);
+    return json_type;
+}
+
+}  // namespace pillion::mcp
