@@ -216,16 +216,16 @@ class Caller(threading.Thread):
         self.address = address
         self.answered = 0
         self.unanswered = []
-        self.quiet_since = 0
+        self.quiet_since = 0  # the server heard of this connection then, or later
 
     def run(self):
         while True:
+            self.quiet_since = time.monotonic()
             try:
                 connection = Connection(self.address, timeout=0.5)
             except OSError:
                 return  # nobody listens any more
             connection.sock.settimeout(20)
-            self.quiet_since = time.monotonic()
             with connection:
                 while self.call(connection):
                     pass
@@ -234,6 +234,7 @@ class Caller(threading.Thread):
         if select.select([connection.sock], [], [], 0)[0]:
             return False  # closed between two requests
         late = None
+        begun = time.monotonic()
         try:
             connection.send_request("GET", "/health")
             late = time.monotonic() - self.quiet_since
@@ -245,7 +246,7 @@ class Caller(threading.Thread):
             return False
         assert reply.status == 200
         self.answered += 1
-        self.quiet_since = time.monotonic()
+        self.quiet_since = begun
         return reply["Connection"] != "close"
 
 
