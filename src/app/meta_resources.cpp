@@ -55,6 +55,7 @@ constexpr std::string_view headers_text =
     "|\n"
     "| Last-Event-ID | with GET: continue a broken stream, revisions before 2026-07-28 |\n"
     "| Authorization | nothing reads it yet; never logged |\n"
+    "| traceparent, tracestate | trace context (W3C): noted in the log, handed to handlers |\n"
     "| X-Request-Id | correlates logs: up to 128 visible ASCII characters, else one is made |\n"
     "| Access-Control-Request-Method, Access-Control-Request-Headers | preflights |\n"
     "\n"

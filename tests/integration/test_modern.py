@@ -303,6 +303,7 @@ def test_ids_may_be_reused_at_once_by_anyone(modern):
         assert modern.read_reply(connection, identifier).result
 
 
+@pytest.mark.row(105)
 def test_trace_context_reaches_handlers(modern):
     parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     assert parent in modern.tool_text("test_whoami", meta={"traceparent": parent})

@@ -30,7 +30,7 @@ def test_health_has_its_usual_names(connect):
             "accepting": "ok", "configuration": "ok", "tasks": "ok", "fixture": "ok"}}
 
 
-@pytest.mark.row(113)
+@pytest.mark.row(113, 114)
 def test_a_check_of_the_embedding_program(start, make_client):
     """The fixture server registers one and lets a tool turn it; one that throws has said no."""
     server = start("--threads", 2)
@@ -132,6 +132,7 @@ def test_every_answer_has_the_id_of_its_request(start, make_client, wanted):
             seen.add(reply["X-Request-Id"])
 
 
+@pytest.mark.row(96)
 def test_errors_name_the_id(connect):
     reply = connect().request("POST", "/mcp", [*POST, ("X-Request-Id", "mine")], b"{")
     assert reply.json()["error"]["data"]["requestId"] == "mine"
