@@ -98,7 +98,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const heard whole = read(in, in.size() + 1, limit);
     same(whole, read(in, 1, limit));
     same(whole, read(in, 1 + data[0] % 17U, limit));
-    if (!in.starts_with("\xEF\xBB\xBF")) {
+    // The mark counts for the limit of its line.
+    if (!whole.too_large && limit > 48 && !in.starts_with("\xEF\xBB\xBF")) {
         const std::string marked = "\xEF\xBB\xBF" + std::string(in);
         same(whole, read(marked, 3, limit));
     }

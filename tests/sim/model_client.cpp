@@ -493,7 +493,8 @@ void model_client::on_wire_gone(wire& on) {
     for (const exchange& e : on.pending()) {
         // A shutdown ends streams, and lets what has begun come to its end while there is time.
         const call* const begun = find(e.id);
-        const bool ends = e.what == exchange::kind::stands && e.streamed;
+        // That of HTTP+SSE has to wait for the calls it carries, which may be deaf.
+        const bool ends = e.what == exchange::kind::stands && e.streamed && !is_sse();
         const bool runs = begun != nullptr && !begun->answered && inside(*begun) != nullptr &&
                           !inside(*begun)->of().stopped();
         if (world_.draining() && on.polite() && (ends || runs)) {
