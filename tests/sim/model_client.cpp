@@ -474,7 +474,7 @@ void model_client::lose_stream() {
 void model_client::session_lost(const exchange& of) {
     constexpr std::int64_t slack_ns = 1'000'000'000;
     if (!session_.empty() && !ended_session_ && state_ != state::dead && !world_.draining() &&
-        of.unused_ns < 60'000'000'000 - slack_ns) {
+        of.unused_ns < 60'000'000'000 - slack_ns - world_.leap_ns()) {
         fail("a session was lost before its time");
     }
     state_ = state::dead;
