@@ -36,7 +36,8 @@ std::string number(std::size_t n) { return std::to_string(n); }
 std::string size_text(std::int64_t n) {
     return n >= gib && n % gib == 0   ? std::to_string(n / gib) + "GiB"
            : n >= mib && n % mib == 0 ? std::to_string(n / mib) + "MiB"
-                                      : std::to_string(n / kib) + "KiB";
+           : n >= kib                 ? std::to_string(n / kib) + "KiB"
+                                      : std::to_string(n) + "B";
 }
 
 void add_http(config_table& to) {

@@ -16,7 +16,7 @@ from server_process import wait_until
 GET = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
 HALF_HEAD = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nX-Slow: "
 HALF_BODY = (b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-             b"Accept: application/json, text/event-stream\r\nContent-Length: 100\r\n\r\n")
+             b"Accept: application/json, text/event-stream\r\nContent-Length: 1000000\r\n\r\n")
 
 
 @pytest.fixture

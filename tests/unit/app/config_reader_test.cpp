@@ -84,7 +84,7 @@ options:
               "#\n"
               "7:7: http.allowed_origins: \"nonsense\" is not an origin (scheme://host[:port], "
               "null or *)\n"
-              "8:1: unknown section \"htpp\"; there are http, server, log, limits, metrics, "
+              "8:1: unknown section \"htpp\"; there are http, server, log, limits, metrics, rates, "
               "options\n"
               "10:10: log.level: \"loud\" is not debug, info, warn, error or off\n"
               "11:3: the key \"level\" stands twice\n"

@@ -141,9 +141,9 @@ TEST_F(TestClient, JsonThatTheTestGotWrongIsSaid) {
 TEST_F(TestClient, TimeIsVirtual) {
     client c(s);
     const auto before = c.elapsed();
-    EXPECT_EQ(c.call("nap", R"({"seconds":3600})").text(), "slept");
-    EXPECT_GE(c.elapsed() - before, 3600s);
-    EXPECT_LT(c.elapsed() - before, 3601s);
+    EXPECT_EQ(c.call("nap", R"({"seconds":3000})").text(), "slept");
+    EXPECT_GE(c.elapsed() - before, 3000s);
+    EXPECT_LT(c.elapsed() - before, 3001s);
 }
 
 TEST_F(TestClient, AHeartbeatWhileTheHandlerSaysNothing) {
