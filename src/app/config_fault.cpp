@@ -8,17 +8,17 @@ namespace pillion::app {
 
 namespace {
 
-constexpr std::size_t shown_bytes_max = 64;
+constexpr std::size_t path_bytes_max = 4096;  // PATH_MAX
 
 }  // namespace
 
-std::string shown(std::string_view name) {
+std::string shown(std::string_view name, std::size_t bytes_max) {
     std::string out = "\"";
-    for (const char c : name.substr(0, shown_bytes_max)) {
+    for (const char c : name.substr(0, bytes_max)) {
         const auto byte = static_cast<unsigned char>(c);
         out += byte < 0x20 || byte == 0x7F ? '?' : c;
     }
-    if (name.size() > shown_bytes_max) {
+    if (name.size() > bytes_max) {
         // Not in the middle of a character.
         const std::string_view whole(out);
         out.resize(base::utf8::valid_prefix(whole));
@@ -26,6 +26,8 @@ std::string shown(std::string_view name) {
     }
     return out + "\"";
 }
+
+std::string shown_path(std::string_view path) { return shown(path, path_bytes_max); }
 
 void sort_by_place(config_faults& faults) {
     const auto before = [](const config_fault& a, const config_fault& b) {

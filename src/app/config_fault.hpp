@@ -1,6 +1,7 @@
 // config_fault: what is wrong with a configuration, and where. Thread-safety: plain values.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -29,8 +30,9 @@ std::string describe(const config_fault& fault, std::string_view file);
 // In the order of the file, behind those that are no place in it.
 void sort_by_place(config_faults& faults);
 
-// A name out of the file as it may stand in a message: quoted, cut at 64 bytes, without control
-// characters.
-std::string shown(std::string_view name);
+// A name out of the file as it may stand in a message: quoted, cut, without control characters.
+std::string shown(std::string_view name, std::size_t bytes_max = 64);
+// The same of a file that the operator named: its end says which it is, so none is cut.
+std::string shown_path(std::string_view path);
 
 }  // namespace pillion::app

@@ -49,7 +49,7 @@ bool load(configuration& to, config_faults& faults) {
     std::string why;
     if (!to.file.empty()) {
         if (!read_whole_file(to.file, text, why)) {
-            faults.push_back({{}, "--config: " + shown(to.file) + ": " + why});
+            faults.push_back({{}, "--config: " + shown_path(to.file) + ": " + why});
             return false;
         }
         from_file = read_config(text, to.keys, process_environment(), faults);

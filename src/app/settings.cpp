@@ -240,7 +240,7 @@ class settings_maker {
             if (!read_whole_file(path, secret, why)) {
                 // The name may hold what a variable held.
                 fault(key_id::state_keys, 0,
-                      (value.from_flag ? shown(path) : std::string("the file")) + ": " + why);
+                      (value.from_flag ? shown_path(path) : std::string("the file")) + ": " + why);
                 return nullptr;
             }
             if (secret.ends_with('\n')) {

@@ -30,8 +30,9 @@
 #endif
 #endif
 #ifdef PILLION_SIM_ASAN
-#include <sanitizer/allocator_interface.h>
 #include <sanitizer/common_interface_defs.h>
+// Of <sanitizer/allocator_interface.h>, which g++ does not bring along.
+extern "C" std::size_t __sanitizer_get_current_allocated_bytes();
 #endif
 
 namespace pillion::sim {
