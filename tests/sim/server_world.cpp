@@ -155,6 +155,7 @@ std::string server_world::close() {
     if (!left.empty()) {
         return left;
     }
+    closed_ns_ = now_ns();
     // Each closes with the others still there, as threads do.
     for (const auto& s : shards_) {
         s->close();

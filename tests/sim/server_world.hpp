@@ -37,7 +37,8 @@ class server_world {
     server_world& operator=(const server_world&) = delete;
     ~server_world();
 
-    std::int64_t now_ns() const { return nets_[0]->now_ns(); }
+    // After close() the time of that: the clock is the network's.
+    std::int64_t now_ns() const { return closed_ns_ >= 0 ? closed_ns_ : nets_[0]->now_ns(); }
     // What a loop may still have taken for the time in the turn that has just ended.
     std::int64_t stale_ns() const { return stale_ns_; }
     // Runs `what` between two turns when this time has passed.
@@ -116,6 +117,7 @@ class server_world {
     std::uint64_t turns_ = 0;
     std::int64_t began_ns_ = 0;
     std::int64_t stale_ns_ = 0;
+    std::int64_t closed_ns_ = -1;
     std::int64_t leap_ns_ = 0;
     bool draining_ = false;
 };
