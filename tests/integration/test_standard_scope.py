@@ -1,6 +1,7 @@
 """The corporate standard, its scope: versions, transports, profiles, what a server tells about
 itself (rows 1-19, 68-76, 82-90, 115-118)."""
 
+import functools
 import json
 import pathlib
 import re
@@ -13,7 +14,11 @@ from server_process import ROOT, Server, fixture_bin, pillion_bin, run_program
 from wire_schema import VERSIONS
 
 SNAKE_CASE = re.compile(r"[a-z][a-z0-9_]{1,63}")
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+@functools.cache
+def readme():
+    return (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def check(*arguments):
@@ -32,7 +37,7 @@ def read(client, uri):
 def test_all_five_revisions_are_offered_and_documented(shipped, make_client):
     offered = make_client("E", of=shipped).request("server/discover")["supportedVersions"]
     assert sorted(offered) == sorted(VERSIONS.values())
-    head = README.split("## Two commands")[0]
+    head = readme().split("## Two commands")[0]
     assert all(version in head for version in VERSIONS.values())
 
 
@@ -245,17 +250,17 @@ def test_the_contract_is_written_down():
     changes = pathlib.Path(ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert "## [Unreleased]" in changes and "Keep a Changelog" in changes
     for part in ("## Public contract", "## Configuration", "## Security", "### Profiles"):
-        assert part in README
+        assert part in readme()
 
 
 @pytest.mark.row(103)
 def test_limits_are_documented():
     for limit in ("request body", "| request |", "JSON nesting", "connections", "sessions", "batch",
                   "list page"):
-        assert limit in README
+        assert limit in readme()
 
 
 @pytest.mark.row(118)
 def test_deviations_are_justified():
-    part = README.split("### The corporate standard")[1].split("\n## ")[0]
+    part = readme().split("### The corporate standard")[1].split("\n## ")[0]
     assert "| row |" in part and "why" in part

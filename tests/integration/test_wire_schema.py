@@ -29,7 +29,8 @@ def examples():
     return sorted(folder.glob("*/*.json")) if folder.is_dir() else []
 
 
-@pytest.mark.parametrize("path", examples(), ids=lambda p: f"{p.parent.name}/{p.stem}")
+# Named beforehand: where there are none, a function would be asked for the name of no path.
+@pytest.mark.parametrize("path", examples(), ids=[f"{p.parent.name}/{p.stem}" for p in examples()])
 def test_official_example_is_of_its_type(path):
     JUDGE.check("E", path.parent.name, json.loads(path.read_text(encoding="utf-8")))
 
