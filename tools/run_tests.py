@@ -8,8 +8,8 @@ failed; with CI=true and ../shared present nothing may be skipped either.
 Meson's tests are told apart by their suite: `unit` is a GoogleTest program whose cases are counted
 one by one, `other` is any other program and counts one; besides, `threads` marks those that run
 under ThreadSanitizer and `user` those that run again as an ordinary user. The pytest files of
-tests/integration take the programs from PILLION_BIN and FIXTURE_BIN; those marked `asan` run again
-on the sanitized programs, those marked `user` as an ordinary user.
+tests/integration take the programs from PILLION_BIN and FIXTURE_BIN; those marked `asan` run again,
+each on one back end, on the sanitized programs, those marked `user` as an ordinary user.
 
 The suites run in lanes at the same time, one more than there are processors, the longest first:
 many tests wait more than they compute. One build goes on at a time and gives way to tests.
@@ -138,7 +138,8 @@ def run_pytest(count, binaries, marker=None, root=ROOT, shared=SHARED, **options
                    "--basetemp", f"{folder}/tmp", "-o", "junit_family=xunit2",
                    *(["-m", marker] if marker else []), "tests/integration"]
         programs = {"PILLION_BIN": f"{binaries}/pillion",
-                    "FIXTURE_BIN": f"{binaries}/fixture-server", "PILLION_SHARED": str(shared)}
+                    "FIXTURE_BIN": f"{binaries}/fixture-server", "PILLION_SHARED": str(shared),
+                    "PILLION_ONE_IO": "1" if marker == "asan" else "0"}
         code, output = run(command, 2 * PROGRAM_S, env={**SANITIZERS, **programs}, cwd=root,
                            **options)
         if code == 5:  # pytest's own for "no tests"

@@ -79,15 +79,21 @@ void log_writer::run() noexcept {
         batch.swap(queue_);
         urgent_ = false;
         lock.unlock();
-        if (const std::uint64_t lost = dropped(); lost != told) {
+        std::size_t unwritten = 0;
+        bool goes_on = write_all(batch, unwritten);
+        count_dropped(std::string_view(batch).substr(batch.size() - unwritten));
+        const std::uint64_t lost = dropped();
+        if (goes_on && unwritten == 0 && lost != told) {
+            // A line of our own: when it is lost nothing was.
+            batch.clear();
             detail::render(batch, level::warn, "log.dropped", {kv("lines", lost - told)});
-            told = lost;
-        }
-        if (!write_all(batch)) {
-            lock.lock();
-            break;
+            goes_on = write_all(batch, unwritten);
+            told = unwritten == 0 ? lost : told;
         }
         lock.lock();
+        if (!goes_on) {
+            break;
+        }
     }
     // What came while the last batch was given up.
     count_dropped(queue_);
@@ -96,12 +102,13 @@ void log_writer::run() noexcept {
     ended_.notify_all();
 }
 
-bool log_writer::write_all(std::string_view lines) noexcept {
+bool log_writer::write_all(std::string_view lines, std::size_t& unwritten) noexcept {
+    unwritten = 0;
     while (!lines.empty()) {
         pollfd ready{fd_, POLLOUT, 0};
         if (::poll(&ready, 1, poll_ms) <= 0) {
             if (abandoned_.load(std::memory_order_relaxed)) {
-                count_dropped(lines);
+                unwritten = lines.size();
                 return false;
             }
             continue;
@@ -110,7 +117,7 @@ bool log_writer::write_all(std::string_view lines) noexcept {
         const ssize_t written = ::write(fd_, piece.data(), piece.size());
         if (written < 0 && errno != EINTR && errno != EAGAIN) {
             // Nobody is there; whoever comes later is no reader of these lines.
-            count_dropped(lines);
+            unwritten = lines.size();
             return true;
         }
         lines.remove_prefix(written < 0 ? 0 : static_cast<std::size_t>(written));

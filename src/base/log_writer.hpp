@@ -38,8 +38,8 @@ class log_writer {
 
  private:
     void run() noexcept;
-    // False when it was given up.
-    bool write_all(std::string_view lines) noexcept;
+    // False when it was given up. `unwritten`: how much of the end is lost.
+    bool write_all(std::string_view lines, std::size_t& unwritten) noexcept;
     void count_dropped(std::string_view lines) noexcept;
 
     const int fd_;

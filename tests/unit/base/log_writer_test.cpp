@@ -149,6 +149,20 @@ TEST_F(log_writers, a_reader_that_has_gone_ends_nothing) {
     EXPECT_EQ(w.dropped(), 100U);
 }
 
+// The line that says how many were lost counted as a lost line itself.
+TEST_F(log_writers, what_it_says_of_lost_lines_is_not_counted) {
+    log_writer w(ends[1], 1 << 20);
+    close_end(0);
+    for (std::uint64_t lost = 1; lost <= 3; ++lost) {
+        w.put(numbered(0), true);
+        while (w.dropped() < lost) {
+            std::this_thread::yield();
+        }
+    }
+    EXPECT_TRUE(w.stop(10'000));
+    EXPECT_EQ(w.dropped(), 3U);
+}
+
 TEST_F(log_writers, a_thread_that_collects_hands_over_when_it_says) {
     set_descriptor(ends[1]);
     start_writer();
