@@ -315,7 +315,7 @@ SUITES = {name.removeprefix("suite_"): function for name, function in list(globa
           if name.startswith("suite_")}
 FAST = ("lint", "unit", "integration")
 # By length, so that none of the long ones is left alone at the end.
-ORDER = ("asan", "clang", "wire", "integration", "judges", "unit", "user", "tsan", "lint")
+ORDER = ("asan", "clang", "integration", "wire", "judges", "unit", "user", "tsan", "lint")
 
 
 def main():

@@ -79,10 +79,11 @@ void log_writer::run() noexcept {
         batch.swap(queue_);
         urgent_ = false;
         lock.unlock();
+        // What is lost until now was said later than what is in the batch.
+        const std::uint64_t lost = dropped();
         std::size_t unwritten = 0;
         bool goes_on = write_all(batch, unwritten);
         count_dropped(std::string_view(batch).substr(batch.size() - unwritten));
-        const std::uint64_t lost = dropped();
         if (goes_on && unwritten == 0 && lost != told) {
             // A line of our own: when it is lost nothing was.
             batch.clear();
