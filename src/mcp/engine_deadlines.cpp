@@ -9,6 +9,7 @@
 #include "base/clock.hpp"
 #include "mcp/engine.hpp"
 #include "mcp/modern_checks.hpp"
+#include "mcp/token_bucket.hpp"
 #include "rpc/errors.hpp"
 
 namespace pillion::mcp {
@@ -61,7 +62,7 @@ bool engine::begin_call(request& r, fault& why) noexcept {
         why.code = rpc::unavailable;
         why.http_status = 503;
         why.message = "Too many earlier calls have not ended yet";
-        why.data_json = R"({"retryAfter":5})";
+        why.retry_after_s = retry_seconds(options_->grace_ms * 1'000'000);
         return false;
     }
     std::int64_t soft_ms = options_->request_timeout_ms;
