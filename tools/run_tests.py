@@ -12,11 +12,11 @@ tests/integration take the programs from PILLION_BIN and FIXTURE_BIN; those mark
 each on one back end, on the sanitized programs, those marked `user` as an ordinary user.
 
 The suites run in lanes at the same time, one more than there are processors, the longest first:
-many tests wait more than they compute. One build goes on at a time and gives way to tests.
+many tests wait more than they compute. What is not built yet is built meanwhile, one kind after
+the other, and gives way to tests.
 """
 
 import ast
-import collections
 import json
 import os
 import pathlib
@@ -35,6 +35,7 @@ from harness import ROOT, SHARED, run, tally
 
 PROGRAM_S = 600  # time limit of one test program
 BUILD_S = 3600
+FILES_BYTES = 4 << 30  # more than all files of tests at a time
 PYTHON = sys.executable
 USER, GROUP = 65534, 65534  # nobody
 MEMLOCK_BYTES = 8 << 20  # the usual limit of an ordinary user
@@ -48,25 +49,50 @@ SANITIZERS = {
     "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1",
     "PYTHONDONTWRITEBYTECODE": "1",
 }
-built = {}
-building = threading.Lock()
+# In the order in which they are built when they are not: most suites wait for the first.
+KINDS = ("release", "asan", "clang", "tsan")
+builds = {}  # kind -> exit code and output, once it is known
+build_ended = threading.Condition()
 
 
-def build(count, kind, *targets):
-    """Builds once in a run. A failed build counts as a failed test of the suite that wanted it."""
-    key = (kind, targets)
-    if key not in built:
-        with building:
-            if key not in built:
-                code, output = run(["nice", "-n", "10", "tools/build", "--type", kind, "--",
-                                    *targets], BUILD_S)
-                built[key] = code == 0
-                if code != 0:
-                    count.fail(f"build of {kind}", output)
-                    return False
-    if not built[key]:
-        count.fail(f"build of {kind} (see above)")
-    return built[key]
+def targets_of(kind):
+    """Everything is built; for ThreadSanitizer the programs of the suite threads, which the release
+    build can name."""
+    if kind != "tsan":
+        return []
+    folder = f"{ROOT}/build/release/"
+    return sorted({test["cmd"][0].removeprefix(folder)
+                   for test in meson_tests("release", "threads")})
+
+
+def is_built(kind):
+    folders = [ROOT / "build" / name for name in {"release", kind}]
+    if not all((folder / "build.ninja").is_file() for folder in folders):
+        return False
+    return "no work to do" in run(["ninja", "-n", "-C", folders[-1], *targets_of(kind)],
+                                  PROGRAM_S)[1]
+
+
+def build_kinds(kinds):
+    """Builds one after the other, giving way to tests, and tells the suites that wait."""
+    for kind in kinds:
+        try:
+            result = run(["nice", "-n", "10", "tools/build", "--type", kind, "--",
+                          *targets_of(kind)], BUILD_S)
+        except Exception as error:  # nobody may wait for ever
+            result = 1, f"{type(error).__name__}: {error}"
+        with build_ended:
+            builds[kind] = result
+            build_ended.notify_all()
+
+
+def build(count, kind):
+    """True if the build, which has ended, is there. If not, that is a failed test of this suite."""
+    code, output = builds[kind]
+    if code != 0:
+        builds[kind] = code, "(see above)"
+        count.fail(f"build of {kind}", output)
+    return code == 0
 
 
 def meson_tests(kind, suite):
@@ -231,17 +257,11 @@ def suite_clang(count):
 
 def suite_tsan(count):
     """tests of the Meson suite threads under ThreadSanitizer"""
-    if not build(count, "release"):
-        return
-    # Only their programs are built; the release build tells which they are.
-    release = f"{ROOT}/build/release/"
-    tests = meson_tests("release", "threads")
-    if not tests:
-        count.skip("tsan", "no test is of the Meson suite threads")
-        return
-    targets = sorted({test["cmd"][0].removeprefix(release) for test in tests})
-    if build(count, "tsan", *targets):
-        for test in meson_tests("tsan", "threads"):
+    if build(count, "tsan"):
+        tests = meson_tests("tsan", "threads")
+        if not tests:
+            count.skip("tsan", "no test is of the Meson suite threads")
+        for test in tests:
             # ThreadSanitizer of g++ 12 and 13 cannot live with much address randomisation.
             run_gtest(count, {**test, "cmd": ["setarch", "-R", *test["cmd"]]})
 
@@ -293,13 +313,21 @@ def suite_judges(count):
         judges.judges(count, node.strip())
 
 
+def next_suite(names):
+    """Takes the first suite whose build has ended, or waits for one; None when all are taken."""
+    with build_ended:
+        while names:
+            for name in names:
+                if BUILT.get(name, "release") in (None, *builds):
+                    names.remove(name)
+                    return name
+            build_ended.wait()
+    return None
+
+
 def run_lane(names, counts):
-    """Runs suites, one after the other, until the queue has no more."""
-    while True:
-        try:
-            name = names.popleft()
-        except IndexError:
-            return
+    """Runs suites, one after the other, until there are no more."""
+    while name := next_suite(names):
         print(f"{name}: {SUITES[name].__doc__}", flush=True)
         count, begin = tally(name), time.monotonic()
         try:
@@ -313,9 +341,20 @@ def run_lane(names, counts):
 
 SUITES = {name.removeprefix("suite_"): function for name, function in list(globals().items())
           if name.startswith("suite_")}
+# What they run on, if not on the release build.
+BUILT = {"asan": "asan", "wire": "asan", "clang": "clang", "tsan": "tsan", "lint": None}
 FAST = ("lint", "unit", "integration")
 # The longest first, so that none is left alone at the end; those that wait much come between.
 ORDER = ("asan", "clang", "wire", "integration", "judges", "unit", "user", "tsan", "lint")
+
+
+def use_memory_for_files():
+    """Tests make many small files, which on a disk cost a third of their time."""
+    memory = pathlib.Path("/dev/shm")
+    if "TMPDIR" not in os.environ and memory.is_dir() and os.access(memory, os.W_OK):
+        about = os.statvfs(memory)
+        if (about.f_bavail * about.f_frsize >= FILES_BYTES and not about.f_flag & os.ST_NOEXEC):
+            os.environ["TMPDIR"] = str(memory)
 
 
 def main():
@@ -332,11 +371,19 @@ def main():
     # Children are ended at exit, and a signal must lead there.
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda number, _: sys.exit(128 + number))
+    use_memory_for_files()
     counts = []
     wanted = names or (FAST if "--fast" in sys.argv[1:] else SUITES)
-    queue = collections.deque(sorted(wanted, key=ORDER.index))
-    lanes = [threading.Thread(target=run_lane, args=(queue, counts), daemon=True)
-             for _ in range((os.cpu_count() or 1) + 1)]
+    queue = sorted(wanted, key=ORDER.index)
+    kinds = {kind for kind in (BUILT.get(name, "release") for name in wanted) if kind}
+    kinds |= {"release"} if "tsan" in kinds else set()
+    # What is built is known to be in a moment; then the order is the one wanted.
+    there = [kind for kind in KINDS if kind in kinds and is_built(kind)]
+    build_kinds(there)
+    missing = [kind for kind in KINDS if kind in kinds and kind not in there]
+    lanes = [threading.Thread(target=build_kinds, args=(missing,), daemon=True)]
+    lanes += [threading.Thread(target=run_lane, args=(queue, counts), daemon=True)
+              for _ in range((os.cpu_count() or 1) + 1)]
     for lane in lanes:
         lane.start()
     for lane in lanes:

@@ -134,7 +134,7 @@ class sim_backend final : public io::backend {
     void connect(io::op& target, int fd, const void* address, std::size_t bytes) noexcept override;
     void cancel(io::op& target) noexcept override;
     void shutdown(int fd, int how) noexcept override;
-    std::size_t unread_bytes(int fd) noexcept override { return at_fd(fd).inbound.size(); }
+    std::size_t unread_bytes(int fd) noexcept override { return at_fd(fd).unread(); }
     void close(int fd) noexcept override;
     void turn(std::int64_t wait_ns, std::vector<io::completion>& out) noexcept override;
     void give_back(std::uint32_t buffer_id) noexcept override;
@@ -149,7 +149,8 @@ class sim_backend final : public io::backend {
     friend class sim_peer;
 
     struct socket {
-        std::string inbound;        // sent by the peer, not yet received
+        std::string inbound;  // sent by the peer; not yet received what is behind `taken`
+        std::size_t taken = 0;
         std::size_t delivered = 0;  // bytes received before
         std::vector<std::size_t> cuts;
         std::string outbound;  // what the peer got
@@ -165,6 +166,12 @@ class sim_backend final : public io::backend {
         io::op* out = nullptr;
         bool in_cancelled = false;
         bool out_cancelled = false;
+
+        std::size_t unread() const { return inbound.size() - taken; }
+        void drop_inbound() {
+            inbound.clear();
+            taken = 0;
+        }
     };
     struct listening {
         std::deque<int> waiting;

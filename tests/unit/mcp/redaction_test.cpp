@@ -151,7 +151,7 @@ TEST(redaction, names_of_secrets_at_the_end_of_a_line) {
 
 // A word of nothing but = was looked at once for every = before: 1 MiB took minutes.
 TEST(redaction, takes_linear_time) {
-    const std::string signs(4 << 20, '=');
+    const std::string signs(1 << 20, '=');
     EXPECT_EQ(cleaned(signs, true, true), signs);
     const std::string names = "x" + signs + "password=x";
     EXPECT_EQ(cleaned(names, false, false), "[removed]");

@@ -1,0 +1,15 @@
+// Precompiled for the sanitized builds of the larger test programs, as library.hpp is for the
+// library.
+#ifndef PILLION_TESTS_PCH_TESTS_HPP
+#define PILLION_TESTS_PCH_TESTS_HPP
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <random>
+#include <set>
+#include <thread>
+
+#include "library.hpp"
+
+#endif
