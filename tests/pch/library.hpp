@@ -4,9 +4,6 @@
 #ifndef PILLION_TESTS_PCH_LIBRARY_HPP
 #define PILLION_TESTS_PCH_LIBRARY_HPP
 
-#include <pillion/json.hpp>
-#include <pillion/server.hpp>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -25,5 +22,8 @@
 #include <unordered_map>
 #include <utility>
 #include <vector>
+
+#include <pillion/json.hpp>
+#include <pillion/server.hpp>
 
 #endif

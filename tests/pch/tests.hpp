@@ -3,12 +3,12 @@
 #ifndef PILLION_TESTS_PCH_TESTS_HPP
 #define PILLION_TESTS_PCH_TESTS_HPP
 
-#include <gtest/gtest.h>
-
 #include <deque>
 #include <random>
 #include <set>
 #include <thread>
+
+#include <gtest/gtest.h>
 
 #include "library.hpp"
 
