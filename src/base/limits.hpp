@@ -31,6 +31,7 @@ inline constexpr std::int64_t head_rate_min = 100;
 inline constexpr std::int64_t body_rate_min = 1000;
 inline constexpr std::int64_t slow_grace_ms = 5000;
 inline constexpr std::int64_t slow_look_ms = 1000;
+inline constexpr std::int64_t slow_apart_ms = 1000;  // the first look is later by up to so much
 // An event stream whose reader has taken nothing of what waits for it this long is cut.
 inline constexpr std::int64_t reader_stall_ms = 60'000;
 inline constexpr std::int64_t sse_keepalive_ms = 15'000;

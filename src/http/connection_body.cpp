@@ -141,7 +141,10 @@ void connection::watch_rate(timing what, std::int64_t timeout_ms) noexcept {
     const server_limits& most = server_.limits();
     const bool rated = (what == timing::head ? most.head_rate_min : most.body_rate_min) > 0;
     since_ns_ = server_.loop().now_ns();
-    set_deadline(what, rated ? std::min(limits::slow_grace_ms, timeout_ms) : timeout_ms);
+    // Those who came together are not looked at, and cut, together: others would wait meanwhile.
+    const auto apart_ms = static_cast<std::int64_t>(ids_.next() % limits::slow_apart_ms);
+    const std::int64_t look_ms = limits::slow_grace_ms + apart_ms;
+    set_deadline(what, rated ? std::min(look_ms, timeout_ms) : timeout_ms);
 }
 
 // A head or a body has been waited for to its deadline. False: that was only a look, and it may go

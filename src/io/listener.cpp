@@ -17,7 +17,11 @@ int open_reserve() noexcept { return ::open("/dev/null", O_RDONLY | O_CLOEXEC); 
 }  // namespace
 
 listener::listener(reactor& on, int listen_fd, connection_sink& sink) noexcept
-    : reactor_(on), sink_(sink), listen_fd_(listen_fd) {}
+    : reactor_(on), sink_(sink), listen_fd_(listen_fd) {
+    portion_.run = [](coro::ready_node& node) noexcept {
+        static_cast<portion_node&>(node).owner->next_portion();  // may destroy it
+    };
+}
 
 listener::~listener() {
     if (reserve_fd_ >= 0) {
@@ -27,6 +31,7 @@ listener::~listener() {
 
 void listener::start() noexcept {
     reserve_fd_ = open_reserve();
+    waiting_.reserve(waiting_max);
     arm();
 }
 
@@ -45,6 +50,16 @@ void listener::end() noexcept {
     if (accept_.in_flight) {
         return reactor_.ops().cancel(accept_);
     }
+    finish();  // may destroy this
+}
+
+// No accept is in flight any more.
+void listener::finish() noexcept {
+    if (portion_.queued) {
+        finished_ = true;  // its turn comes
+        return;
+    }
+    take_waiting(waiting_max);
     take_rest();
     sink_.on_listener_closed();  // may destroy this
 }
@@ -67,7 +82,7 @@ void listener::on_accept(op& self, const completion& what) noexcept {
 
 void listener::handle(std::int32_t res, bool more) noexcept {
     if (res >= 0) {
-        take(res);
+        came(res);
     } else if (res != -ECANCELED) {
         ++failed_;
     }
@@ -75,15 +90,19 @@ void listener::handle(std::int32_t res, bool more) noexcept {
         return;
     }
     if (ending_) {
-        take_rest();
-        return sink_.on_listener_closed();  // may destroy this
+        return finish();  // may destroy this
     }
+    if (paused_ && !waiting_.empty()) {
+        return;  // until they have been taken
+    }
+    paused_ = false;
     switch (res < 0 ? -res : 0) {
         case 0:
         case ECONNABORTED:  // the client gave up while it waited
         case EINTR:
         case EAGAIN:
         case EPROTO:
+        case ECANCELED:  // the end of a pause
             return arm();
         case EMFILE:
         case ENFILE:
@@ -96,6 +115,59 @@ void listener::handle(std::int32_t res, bool more) noexcept {
     // the timer is armed for the end, which tries once more.
     if (!closing_) {
         reactor_.arm_in_ms(timer_, rest_ms);
+    }
+}
+
+void listener::came(int fd) noexcept {
+    if (turn_ != reactor_.turns()) {
+        turn_ = reactor_.turns();
+        taken_ = 0;
+    }
+    if (waiting_.empty() && taken_ < portion) {
+        ++taken_;
+        return take(fd);
+    }
+    if (waiting_.size() == waiting_max) {  // there is no room for more, but perhaps at the front
+        waiting_.erase(waiting_.begin(), waiting_.begin() + std::ptrdiff_t(waiting_from_));
+        waiting_from_ = 0;
+    }
+    if (waiting_.size() == waiting_max) {
+        ++refused_;
+        return reactor_.ops().close(fd);
+    }
+    waiting_.push_back(fd);
+    if (!portion_.queued) {
+        portion_.queued = true;
+        coro::ready_queue::current().push(portion_);
+    }
+    if (waiting_.size() - waiting_from_ >= waiting_pause && !paused_ && !ending_) {
+        paused_ = true;
+        reactor_.ops().cancel(accept_);
+    }
+}
+
+void listener::take_waiting(std::size_t most) noexcept {
+    for (; most > 0 && waiting_from_ < waiting_.size(); --most) {
+        take(waiting_[waiting_from_++]);
+    }
+    if (waiting_from_ == waiting_.size()) {
+        waiting_.clear();
+        waiting_from_ = 0;
+    }
+}
+
+void listener::next_portion() noexcept {
+    portion_.queued = false;
+    if (finished_) {
+        return finish();  // may destroy this
+    }
+    take_waiting(portion);
+    if (!waiting_.empty()) {
+        portion_.queued = true;
+        coro::ready_queue::current().push(portion_);
+    } else if (paused_ && !accept_.in_flight) {
+        paused_ = false;
+        arm();
     }
 }
 

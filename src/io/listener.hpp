@@ -1,5 +1,8 @@
 // listener: accepts connections on one shard and hands the descriptors to a sink.
 //
+// Many who come at once come in portions, one a turn, so that those who are here already are served
+// in between; when very many wait, the system keeps the rest of them.
+//
 // Out of descriptors (EMFILE, ENFILE) a reserve descriptor is spent to refuse the waiting
 // connection politely, and accepting rests for 100 ms instead of spinning. Closing goes on
 // accepting for a moment and then takes all that the system has queued: closing the descriptor
@@ -7,8 +10,11 @@
 // after which it may be destroyed. Thread: its shard.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
+#include "coro/ready_queue.hpp"
 #include "io/op.hpp"
 #include "io/reactor.hpp"
 
@@ -52,8 +58,12 @@ class listener {
     static void on_timer(timer& self, void* owner) noexcept;
     void handle(std::int32_t res, bool more) noexcept;
     void arm() noexcept;
+    void came(int fd) noexcept;
     void take(int fd) noexcept;
+    void take_waiting(std::size_t most) noexcept;
+    void next_portion() noexcept;
     void end() noexcept;
+    void finish() noexcept;
     void take_rest() noexcept;
     void spend_reserve() noexcept;
 
@@ -62,6 +72,18 @@ class listener {
         listener* owner;
     };
 
+    // Runs once a turn while somebody waits.
+    struct portion_node : coro::ready_node {
+        explicit portion_node(listener& l) noexcept : owner(&l) {}
+        listener* owner;
+        bool queued = false;
+    };
+
+    static constexpr std::size_t portion = 32;
+    // Accepting pauses when so many wait. What is on its way then has room as well: it is at most
+    // what a backend reports in one turn.
+    static constexpr std::size_t waiting_pause = 1024;
+    static constexpr std::size_t waiting_max = 4096;
     static constexpr std::int64_t rest_ms = 100;
     // More than any queue of the system holds.
     static constexpr int rest_max = 65'536;
@@ -72,6 +94,13 @@ class listener {
     int reserve_fd_ = -1;
     accept_op accept_{*this};
     timer timer_{&listener::on_timer, this};
+    portion_node portion_{*this};
+    std::vector<int> waiting_;      // accepted, in order
+    std::size_t waiting_from_ = 0;  // those before it have been taken
+    std::uint64_t turn_ = 0;
+    std::size_t taken_ = 0;  // in that turn
+    bool paused_ = false;
+    bool finished_ = false;
     bool closing_ = false;  // close() was called…
     bool ending_ = false;   // …and its time is over
     std::uint64_t accepted_ = 0;

@@ -66,6 +66,68 @@ TEST(listener_sim, rests_when_descriptors_run_out) {
     EXPECT_EQ(s.closed, 1);
 }
 
+// 2000 who came at once kept a call waiting for 33 ms.
+TEST(listener_sim, many_at_once_come_in_portions_and_in_order) {
+    for (const bool loses : {false, true}) {
+        sim_options o;
+        o.cancel_loses = loses;
+        sim_world world(o);
+        const int fd = world.net().listen();
+        sink s;
+        s.cap = 10'000;
+        io::listener l(world.loop(), fd, s);
+        l.start();
+        std::vector<int> wanted;
+        // More than may wait: accepting pauses, and goes on.
+        for (int i = 0; i < 3000; ++i) {
+            wanted.push_back(world.net().connect(fd).fd());
+        }
+        for (std::size_t before = 0; s.got.size() < wanted.size(); before = s.got.size()) {
+            world.loop().run_one(0);
+            ASSERT_LE(s.got.size(), before + 64);
+            ASSERT_GT(s.got.size(), before);
+        }
+        world.run();
+        wanted.push_back(world.net().connect(fd).fd());
+        world.run();
+        EXPECT_EQ(s.got, wanted);
+        EXPECT_EQ(l.refused(), 0U);
+        l.close(10);
+        world.run();
+        EXPECT_EQ(s.closed, 1);
+        for (const int c : s.got) {
+            world.net().close(c);
+        }
+        EXPECT_EQ(world.leftovers(), "");
+    }
+}
+
+TEST(listener_sim, who_waits_when_it_closes_is_handed_over) {
+    for (const int turns : {1, 2, 3}) {
+        for (const std::int64_t last_ms : {0, 10}) {
+            sim_world world;
+            const int fd = world.net().listen();
+            sink s;
+            io::listener l(world.loop(), fd, s);
+            l.start();
+            for (int i = 0; i < 300; ++i) {
+                world.net().connect(fd);
+            }
+            for (int i = 0; i < turns; ++i) {
+                world.loop().run_one(0);
+            }
+            EXPECT_LT(s.got.size(), 300U);
+            l.close(last_ms);
+            world.run();
+            EXPECT_EQ(s.got.size(), 300U);
+            EXPECT_EQ(s.closed, 1);
+            for (const int c : s.got) {
+                world.net().close(c);
+            }
+        }
+    }
+}
+
 // Whoever was connected when the server was told to stop was reset.
 TEST(listener_sim, who_connects_while_it_closes_is_handed_over) {
     for (const bool loses : {false, true}) {
