@@ -1,5 +1,7 @@
 #include "base/ascii.hpp"
 
+#include <cstring>
+
 namespace pillion::base {
 
 bool is_token(std::string_view text) noexcept {
@@ -12,17 +14,20 @@ bool is_token(std::string_view text) noexcept {
 }
 
 bool is_field_value(std::string_view text) noexcept {
-    for (const char c : text) {
-        if (is_control(c)) {
-            return false;
-        }
+    bool bad = false;
+    for (const char c : text) {  // to the end: without branches, many bytes at a time
+        bad |= is_control(c);
     }
-    return true;
+    return !bad;
 }
 
 bool equals_ignore_case(std::string_view a, std::string_view b) noexcept {
     if (a.size() != b.size()) {
         return false;
+    }
+    // Almost always what is the same is spelt the same.
+    if (a.empty() || std::memcmp(a.data(), b.data(), a.size()) == 0) {
+        return true;
     }
     for (std::size_t i = 0; i < a.size(); ++i) {
         if (to_lower(a[i]) != to_lower(b[i])) {

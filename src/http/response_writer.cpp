@@ -78,8 +78,10 @@ class head_writer {
     }
     // A value that may come from a peer.
     void clean_text(std::string_view value) noexcept {
-        for (const char c : value) {
-            *at_++ = base::is_control(c) ? ' ' : c;
+        char* const begin = at_;
+        text(value);
+        if (!base::is_field_value(value)) {
+            std::replace_if(begin, at_, base::is_control, ' ');
         }
     }
     void status_line(std::uint16_t status) noexcept {

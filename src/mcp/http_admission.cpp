@@ -58,26 +58,40 @@ std::uint16_t http_transport::on_open(http::exchange& first) noexcept {
     return 0;
 }
 
-bool http_transport::origin_ok(const http::request_head& head) const noexcept {
+http::accepts http_transport::accepts_of(const http::request_head& head) noexcept {
+    if (head.count(header_id::accept) != 1) {
+        return http::parse_accept(head);
+    }
+    return accepts_.get(head.get(header_id::accept),
+                        [](std::string_view value) { return http::parse_accept(value); });
+}
+
+bool http_transport::has_json(const http::request_head& head) noexcept {
+    return json_types_.get(head.get(header_id::content_type), &http::is_json_content_type);
+}
+
+bool http_transport::origin_ok(const http::request_head& head) noexcept {
     if (head.count(header_id::origin) > 1) {
         return false;
     }
-    if (options_.check_host && !options_.origins.host_allowed(head.host())) {
+    const auto is_ours = [this](std::string_view host) {
+        return options_.origins.host_allowed(host);
+    };
+    if (options_.check_host && !hosts_.get(head.host(), is_ours)) {
         return false;
     }
     return !head.has(header_id::origin) ||
            options_.origins.origin_allowed(head.get(header_id::origin));
 }
 
-std::uint16_t http_transport::admit_mcp(const http::request_head& head) const noexcept {
-    const http::accepts accept = http::parse_accept(head);
+std::uint16_t http_transport::admit_mcp(const http::request_head& head) noexcept {
+    const http::accepts accept = accepts_of(head);
     switch (head.m) {
         case http::method::post:
             if (!head.has_content_length && !head.chunked) {
                 return 411;
             }
-            if (!http::is_json_content_type(head.get(header_id::content_type)) ||
-                head.has(header_id::content_encoding)) {
+            if (!has_json(head) || head.has(header_id::content_encoding)) {
                 return 415;
             }
             return accept.json && accept.sse ? 0 : 406;
@@ -97,13 +111,12 @@ std::uint16_t http_transport::admit_mcp(const http::request_head& head) const no
     }
 }
 
-std::uint16_t http_transport::admit_sse(const http::request_head& head,
-                                        place where) const noexcept {
+std::uint16_t http_transport::admit_sse(const http::request_head& head, place where) noexcept {
     if (head.m == http::method::options) {
         return 0;
     }
     if (where == place::sse) {
-        return head.m != http::method::get ? 405 : http::parse_accept(head).sse ? 0 : 406;
+        return head.m != http::method::get ? 405 : accepts_of(head).sse ? 0 : 406;
     }
     if (head.m != http::method::post) {
         return 405;
@@ -111,8 +124,7 @@ std::uint16_t http_transport::admit_sse(const http::request_head& head,
     if (!head.has_content_length && !head.chunked) {
         return 411;
     }
-    const bool json = http::is_json_content_type(head.get(header_id::content_type));
-    return json && !head.has(header_id::content_encoding) ? 0 : 415;
+    return has_json(head) && !head.has(header_id::content_encoding) ? 0 : 415;
 }
 
 http::admission http_transport::admit(const http::exchange& ex) noexcept {

@@ -10,6 +10,8 @@
 #include <string_view>
 
 #include "http/exchange.hpp"
+#include "http/field_memo.hpp"
+#include "http/media.hpp"
 #include "http/origin.hpp"
 #include "mcp/engine.hpp"
 #include "rpc/envelope.hpp"
@@ -38,7 +40,10 @@ class http_transport final : public http::request_handler {
  public:
     http_transport(engine& e, http_options options);
     // From the next request on.
-    void change(http_options to) noexcept { options_ = std::move(to); }
+    void change(http_options to) noexcept {
+        options_ = std::move(to);
+        hosts_.clear();
+    }
 
     std::uint16_t on_open(http::exchange& first) noexcept override;
     http::admission admit(const http::exchange& ex) noexcept override;
@@ -54,9 +59,11 @@ class http_transport final : public http::request_handler {
     static bool header_says_modern(const http::request_head& head) noexcept;
     place place_of(std::string_view path) const noexcept;
     std::uint16_t admit_caller(const http::exchange& ex, place where) noexcept;
-    std::uint16_t admit_sse(const http::request_head& head, place where) const noexcept;
-    std::uint16_t admit_mcp(const http::request_head& head) const noexcept;
-    bool origin_ok(const http::request_head& head) const noexcept;
+    std::uint16_t admit_sse(const http::request_head& head, place where) noexcept;
+    std::uint16_t admit_mcp(const http::request_head& head) noexcept;
+    bool origin_ok(const http::request_head& head) noexcept;
+    http::accepts accepts_of(const http::request_head& head) noexcept;
+    bool has_json(const http::request_head& head) noexcept;
 
     void handle_post(http::exchange& ex);
     void handle_message(http::exchange& ex, request& r, json::view root);
@@ -80,6 +87,9 @@ class http_transport final : public http::request_handler {
     engine& engine_;
     http_options options_;
     std::int64_t started_ns_;
+    http::field_memo<http::accepts> accepts_;
+    http::field_memo<bool> json_types_;
+    http::field_memo<bool> hosts_;
     // Of the refusal that admit() has just decided on; refuse() follows before anything else.
     std::uint32_t retry_after_s_ = 0;
     safe_text refusal_text_;
