@@ -1,5 +1,4 @@
-// Precompiled for the sanitized builds of the larger test programs, as library.hpp is for the
-// library.
+// Precompiled for the larger test programs.
 #ifndef PILLION_TESTS_PCH_TESTS_HPP
 #define PILLION_TESTS_PCH_TESTS_HPP
 
