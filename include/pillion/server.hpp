@@ -183,8 +183,10 @@ class tool_builder {
     // While the handler works and says nothing for this long, clients that asked for progress get a
     // sign of life, so that those with a patience of their own (often 60 s) do not give up.
     tool_builder& heartbeat(std::chrono::milliseconds every);
-    // How often it may be called, by everybody together: `calls_per_second` on average, `burst` at
-    // once (0: what a second gives, at least one). A call beyond that is refused: -32003, HTTP 429.
+    // timeout(), rate(), max_concurrent() and queue() are defaults: what the operator's
+    // configuration says of a tool (section `tools`) wins. How often it may be called, by everybody
+    // together: `calls_per_second` on average, `burst` at once (0: what a second gives, at least
+    // one). A call beyond that is refused: -32003, HTTP 429.
     tool_builder& rate(double calls_per_second, std::size_t burst = 0);
     // How many calls may run at a time, on all threads together (0: any number). Others wait for
     // their turn, in the order they came.

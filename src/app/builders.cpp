@@ -143,13 +143,8 @@ void tool_builder::derive_output(const schema& shape) {
 
 void tool_builder::finish(detail::tool_handler handler) {
     definition_->handler = std::move(handler);
-    const detail::tool_limits& calls = definition_->calls;
-    if (!calls.bad_rate && (calls.per_second > 0 || calls.concurrent > 0)) {
-        const auto rate =
-            calls.per_second > 0
-                ? mcp::bucket_rate::of(calls.per_second, static_cast<std::int64_t>(calls.burst))
-                : mcp::bucket_rate();
-        definition_->gate = std::make_shared<mcp::tool_gate>(rate, calls.concurrent, calls.queue);
+    if (!definition_->calls.bad_rate) {
+        definition_->gate = mcp::make_tool_gate(definition_->calls);
     }
 }
 

@@ -6,6 +6,7 @@
 
 #include "app/server_state.hpp"
 #include "base/log.hpp"
+#include "mcp/operator_limits.hpp"
 #include "mcp/registry.hpp"
 
 namespace pillion {
@@ -97,6 +98,7 @@ bool server::update(const std::function<void(catalog&)>& edit, std::string* faul
     edit(open);
     std::string why;
     std::vector<std::string> warnings;
+    mcp::apply_operator_limits(next, warnings);
     std::shared_ptr<const mcp::registry> frozen = mcp::registry::freeze(next, why, warnings);
     if (frozen == nullptr) {
         log::warn("registry.update_refused", {log::kv("reason", why)});

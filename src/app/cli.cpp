@@ -175,6 +175,7 @@ int run_configured(server& s, const std::string& command, configuration start,
     apply_log(*start.made);
     set_own_options(start);
     s.profile(start.made->profile);
+    s.state().defs.operators = start.made->tools;
     std::string fault;
     auto registered = prepare(s, fault);
     if (registered == nullptr) {

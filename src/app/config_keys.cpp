@@ -378,6 +378,24 @@ void add_rates(config_table& to) {
 
 }  // namespace
 
+config_table make_tool_table(const std::string& section) {
+    config_table all;
+    all.push_back({.section = section,
+                   .name = "timeout",
+                   .type = duration,
+                   .min = 1,
+                   .help = "Longest time of a call"});
+    const auto add = [&](const char* name, const char* what) {
+        all.push_back(
+            {.section = section, .name = name, .type = count, .max = 1'000'000, .help = what});
+    };
+    add("concurrent", "Calls at a time; 0: any number");
+    add("queue", "Calls that wait for one of these places; beyond it they are shed");
+    add("rate", "Calls a second, of all callers together; 0: any number");
+    add("rate_burst", "The same at once; 0: what a second gives");
+    return all;
+}
+
 config_table make_config_table(std::vector<detail::own_option>& own, server_profile otherwise) {
     config_table all;
     add_http(all);

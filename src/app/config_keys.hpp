@@ -125,6 +125,12 @@ using config_table = std::vector<config_key>;
 // `otherwise`: the profile where none is configured.
 config_table make_config_table(std::vector<detail::own_option>& own, server_profile otherwise);
 
+// The keys of one tool, in the order of its table.
+enum class tool_key : std::uint8_t { timeout, concurrent, queue, rate, rate_burst };
+
+// What the operator may say of one tool; `section` is what faults call it: "tools.NAME".
+config_table make_tool_table(const std::string& section);
+
 // What a value must be, for messages: "a number from 1 to 256".
 std::string expected_of(const config_key& key);
 

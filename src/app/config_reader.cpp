@@ -15,6 +15,7 @@ namespace pillion::app {
 namespace {
 
 constexpr std::size_t faults_max = 100;
+constexpr const char* tools_section = "tools";
 
 // What a scalar without quotes is by itself (YAML 1.2.2 §10.3.2): nothing is converted, but a
 // number is no text and a text no number.
@@ -79,10 +80,10 @@ std::string integer_text(std::string_view text, plain_kind kind) {
 class file_reader {
  public:
     file_reader(const yaml_tree& tree, const config_table& keys, const environment& from,
-                config_values& out, config_faults& faults)
+                std::vector<config_value>& out, config_faults& faults)
         : tree_(tree), keys_(keys), from_(from), out_(out), faults_(faults) {}
 
-    void read() {
+    void read(std::vector<tool_values>& tools) {
         const yaml_node& root = tree_.root();
         if (root.what == yaml_node::kind::null) {
             return;
@@ -93,6 +94,8 @@ class file_reader {
         for (const yaml_node::member& m : root.members) {
             if (m.name == "$schema") {
                 check_schema_name(tree_.at(m.value));
+            } else if (m.name == tools_section) {
+                read_tools(tree_.at(m.value), tools);
             } else {
                 read_section(m);
             }
@@ -136,26 +139,60 @@ class file_reader {
             }
         }
         if (names.empty()) {
-            return fault(m.at, "unknown section " + shown(m.name) + "; there are " + sections);
+            return fault(m.at, "unknown section " + shown(m.name) + "; there are " + sections +
+                                   ", " + tools_section);
         }
-        const yaml_node& section = tree_.at(m.value);
-        if (section.what == yaml_node::kind::null) {
+        read_keys(m.name, names, tree_.at(m.value));
+    }
+
+    // The keys of a section, whose `names` there are.
+    void read_keys(const std::string& section, const std::string& names, const yaml_node& node) {
+        if (node.what == yaml_node::kind::null) {
             return;
         }
-        if (section.what != yaml_node::kind::map) {
-            return fault(section.at, m.name + ": must be a mapping of keys");
+        if (node.what != yaml_node::kind::map) {
+            return fault(node.at, section + ": must be a mapping of keys");
         }
-        for (const yaml_node::member& entry : section.members) {
+        for (const yaml_node::member& entry : node.members) {
             const auto key = std::find_if(keys_.begin(), keys_.end(), [&](const config_key& k) {
-                return k.section == m.name && k.name == entry.name;
+                return k.section == section && k.name == entry.name;
             });
             if (key == keys_.end()) {
                 fault(entry.at,
-                      m.name + ": unknown key " + shown(entry.name) + "; there are " + names);
+                      section + ": unknown key " + shown(entry.name) + "; there are " + names);
             } else {
                 read_key(*key, tree_.at(entry.value));
             }
         }
+    }
+
+    // A mapping from the names of tools to their keys.
+    void read_tools(const yaml_node& node, std::vector<tool_values>& to) {
+        if (node.what == yaml_node::kind::null) {
+            return;
+        }
+        if (node.what != yaml_node::kind::map) {
+            return fault(node.at, std::string(tools_section) + ": must be a mapping of tools");
+        }
+        for (const yaml_node::member& m : node.members) {
+            const std::string section = std::string(tools_section) + "." + name_in_path(m.name);
+            const config_table keys = make_tool_table(section);
+            std::string names;
+            for (const config_key& key : keys) {
+                names += (names.empty() ? "" : ", ") + key.name;
+            }
+            to.push_back({m.name, m.at, std::vector<config_value>(keys.size())});
+            file_reader(tree_, keys, from_, to.back().values, faults_)
+                .read_keys(section, names, tree_.at(m.value));
+        }
+    }
+
+    // As it is, unless it could be taken for something else.
+    static std::string name_in_path(const std::string& name) {
+        const bool plain = all_of(name,
+                                  "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                  "0123456789_-.");
+        return plain && name.size() <= 64 ? name : shown(name);
     }
 
     void read_key(const config_key& key, const yaml_node& node) {
@@ -237,7 +274,7 @@ class file_reader {
     const yaml_tree& tree_;
     const config_table& keys_;
     const environment& from_;
-    config_values& out_;
+    std::vector<config_value>& out_;
     config_faults& faults_;
 };
 
@@ -275,7 +312,7 @@ config_values read_config(std::string_view text, const config_table& keys, const
     config_values out(keys.size());
     yaml_tree tree;
     if (tree.read(text, faults)) {
-        file_reader(tree, keys, from, out, faults).read();
+        file_reader(tree, keys, from, out, faults).read(out.tools);
         sort_by_place(faults);
     }
     return out;

@@ -113,6 +113,25 @@ void add_section(json::builder& b, const config_table& keys, const std::string& 
     b.end_object().end_object();
 }
 
+// Whatever its name, a tool has the same keys.
+void add_tools(json::builder& b) {
+    const auto section = [&b] {
+        b.begin_object();
+        b.key("type").begin_array().value("object").value("null").end_array();
+    };
+    b.key("tools");
+    section();
+    b.member("description", "Limits of tools by name; they win over those in the code.");
+    b.key("additionalProperties");
+    section();
+    b.member("additionalProperties", false);
+    b.key("properties").begin_object();
+    for (const config_key& key : make_tool_table("tools")) {
+        add_key(b, key);
+    }
+    b.end_object().end_object().end_object();
+}
+
 // Compact JSON with a line for each member, two blanks a level.
 std::string indented(std::string_view compact) {
     std::string out;
@@ -169,6 +188,7 @@ std::string config_schema(const config_table& keys, const std::string& program) 
             add_section(b, keys, key.section);
         }
     }
+    add_tools(b);
     b.end_object().end_object();
     return indented(b.text());
 }

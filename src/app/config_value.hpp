@@ -26,8 +26,18 @@ struct config_value {
     }
 };
 
-// By key, as the table orders them.
-using config_values = std::vector<config_value>;
+// What the file says of one tool, by tool_key.
+struct tool_values {
+    std::string name;
+    file_place at;
+    std::vector<config_value> values;
+};
+
+// By key, as the table orders them; besides, the tools that the file names.
+struct config_values : std::vector<config_value> {
+    using std::vector<config_value>::vector;
+    std::vector<tool_values> tools;
+};
 
 // Where variables come from; tests give their own.
 using environment = std::function<std::optional<std::string>(const std::string& name)>;

@@ -8,6 +8,7 @@
 #include "app/server_state.hpp"
 #include "base/log.hpp"
 #include "mcp/conventions.hpp"
+#include "mcp/operator_limits.hpp"
 
 namespace pillion::app {
 
@@ -55,6 +56,7 @@ std::unique_ptr<const mcp::registry> prepare(server& s, std::string& fault) {
         return nullptr;
     }
     std::vector<std::string> warnings;
+    mcp::apply_operator_limits(s.state().defs, warnings);
     auto frozen = mcp::registry::freeze(s.state().defs, fault, warnings);
     for (const std::string& warning : warnings) {
         log::warn("registry.warning", {log::kv("text", warning)});

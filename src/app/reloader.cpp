@@ -1,5 +1,6 @@
 #include "app/reloader.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "app/config_reader.hpp"
@@ -29,6 +30,17 @@ bool same(const config_key& key, const config_value& left, const config_value& r
     return a.number == b.number && (a.number != 0 || a.texts == b.texts);
 }
 
+bool same_tools(const std::vector<tool_values>& left, const std::vector<tool_values>& right) {
+    const auto same_value = [](const config_value& a, const config_value& b) {
+        return a.given == b.given && a.number == b.number;
+    };
+    return std::equal(left.begin(), left.end(), right.begin(), right.end(),
+                      [&](const tool_values& a, const tool_values& b) {
+                          return a.name == b.name && std::equal(a.values.begin(), a.values.end(),
+                                                                b.values.begin(), same_value);
+                      });
+}
+
 // The keys that differ although they count at the start only.
 std::string waiting_keys(const configuration& running, const configuration& next) {
     std::string names;
@@ -36,6 +48,9 @@ std::string waiting_keys(const configuration& running, const configuration& next
         if (!next.keys[i].live && !same(next.keys[i], running.values[i], next.values[i])) {
             names += (names.empty() ? "" : ", ") + next.keys[i].path();
         }
+    }
+    if (!same_tools(running.values.tools, next.values.tools)) {
+        names += names.empty() ? "tools" : ", tools";
     }
     return names;
 }

@@ -67,6 +67,9 @@ class settings_maker {
         to.profile = profile == "corporate" ? server_profile::corporate : server_profile::generic;
         read_limits(s.limit);
         read_output(to);
+        for (const tool_values& tool : values_.tools) {
+            to.tools.push_back(limits_of(tool));
+        }
         mcp::memory_task_store::caps caps;
         caps.tasks = size(key_id::tasks, caps.tasks);
         caps.tasks_per_owner = size(key_id::tasks_per_owner, caps.tasks_per_owner);
@@ -134,6 +137,24 @@ class settings_maker {
                       ? mcp::bucket_rate()
                       : mcp::bucket_rate::of(static_cast<double>(rate),
                                              burst > 0 ? burst : limits::burst_seconds * rate);
+    }
+
+    static detail::operator_limits limits_of(const tool_values& from) {
+        const auto count = [&from](tool_key key) {
+            const config_value& value = from.values[static_cast<std::size_t>(key)];
+            return value.given ? std::optional(static_cast<std::size_t>(value.number))
+                               : std::nullopt;
+        };
+        detail::operator_limits to;
+        to.tool = from.name;
+        if (const auto ms = count(tool_key::timeout)) {
+            to.timeout = std::chrono::milliseconds(*ms);
+        }
+        to.concurrent = count(tool_key::concurrent);
+        to.queue = count(tool_key::queue);
+        to.per_second = count(tool_key::rate);
+        to.burst = count(tool_key::rate_burst);
+        return to;
     }
 
     void read_output(settings& to) {

@@ -18,6 +18,7 @@
 #include "io/backend_factory.hpp"
 #include "io/reactor.hpp"
 #include "io/socket.hpp"
+#include "mcp/definitions.hpp"
 #include "mcp/service.hpp"
 
 namespace pillion::app {
@@ -40,6 +41,7 @@ struct settings {
     http::server_limits http;
     io::output_marks output;
     mcp::service_options service;
+    std::vector<detail::operator_limits> tools;
 
     settings() {}  // NOLINT(modernize-use-equals-default): no aggregate
 };

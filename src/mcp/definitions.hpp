@@ -52,6 +52,16 @@ struct tool_limits {
     bool queue_given = false;  // … without a cap it would mean nothing
 };
 
+// What the operator says of a tool, over what its definition says.
+struct operator_limits {
+    std::string tool;
+    std::optional<std::chrono::milliseconds> timeout;
+    std::optional<std::size_t> concurrent;
+    std::optional<std::size_t> queue;
+    std::optional<std::size_t> per_second;
+    std::optional<std::size_t> burst;
+};
+
 struct tool_definition {
     std::string name;
     std::string title;
@@ -64,6 +74,7 @@ struct tool_definition {
     std::chrono::milliseconds heartbeat{0};    // 0: none
     task_terms terms;
     tool_limits calls;
+    bool operated = false;                 // the operator's limits are in it
     std::shared_ptr<mcp::tool_gate> gate;  // null: none of these; its state outlives registries
     std::optional<bool> read_only;
     std::optional<bool> destructive;
@@ -144,6 +155,7 @@ struct definitions {
     server_profile profile = server_profile::generic;
     std::vector<std::string> error_members;  // beside those everybody knows
     std::chrono::milliseconds cache_ttl{0};
+    std::vector<operator_limits> operators;
 };
 
 }  // namespace pillion::detail

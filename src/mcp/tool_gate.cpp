@@ -6,6 +6,16 @@
 
 namespace pillion::mcp {
 
+std::shared_ptr<tool_gate> make_tool_gate(const detail::tool_limits& calls) {
+    if (calls.per_second <= 0 && calls.concurrent == 0) {
+        return nullptr;
+    }
+    const auto rate = calls.per_second > 0 ? bucket_rate::of(calls.per_second,
+                                                             static_cast<std::int64_t>(calls.burst))
+                                           : bucket_rate();
+    return std::make_shared<tool_gate>(rate, calls.concurrent, calls.queue);
+}
+
 bool tool_gate::take_place() noexcept {
     std::size_t seen = running_.load(std::memory_order_seq_cst);
     while (seen < concurrent_max_) {

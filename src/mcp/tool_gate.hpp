@@ -11,10 +11,12 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 
 #include "base/intrusive_list.hpp"
 #include "coro/sync.hpp"
+#include "mcp/definitions.hpp"
 #include "mcp/token_bucket.hpp"
 
 namespace pillion::mcp {
@@ -76,6 +78,9 @@ class tool_gate {
     std::mutex mutex_;                         // guards what follows
     base::intrusive_list<queued_call, gate_queue_tag> queue_;
 };
+
+// The gate of a tool with these limits; null when there are none. `calls` is valid.
+std::shared_ptr<tool_gate> make_tool_gate(const detail::tool_limits& calls);
 
 // A call that waits for its place; lives in the frame of its coroutine.
 class queued_call : public base::list_hook<gate_queue_tag>, public base::list_hook<> {

@@ -265,6 +265,36 @@ def test_a_tool_with_a_cap_and_a_queue(limited):
         client.close()
 
 
+def test_the_operator_limits_single_tools(start, tmp_path):
+    """The configuration wins over the code, key by key, and without code of its own."""
+    path = tmp_path / "pillion.yaml"
+    path.write_text("tools:\n"
+                    "  test_capped: {concurrent: 1, queue: 0}\n"
+                    "  test_rated: {rate: 0}\n"
+                    "  echo: {rate: 1, rate_burst: 3}\n"
+                    "  test_slow: {timeout: 200ms}\n"
+                    "  nobody: {queue: 1}\n"
+                    "  greet: {queue: 1, rate_burst: 1}\n", encoding="utf-8")
+    running = start("--config", path)
+    with From(running, "E", None) as client:
+        begun = [client.begin("tools/call", {"name": "test_capped", "arguments": {"ms": 700}})
+                 for _ in range(3)]
+        replies = [client.read_reply(connection, identifier) for connection, identifier in begun]
+        assert sorted(reply.status for reply in replies) == [200, 503, 503]
+        rated = [client.call("tools/call", {"name": "test_rated"}).status for _ in range(8)]
+        assert rated == [200] * 8
+        echoed = [client.call("tools/call", {"name": "echo", "arguments": {"text": "x"}})
+                  for _ in range(8)]
+        assert [reply.status for reply in echoed[:3]] == [200] * 3
+        expect_refused_reply(next(reply for reply in echoed if reply.status != 200), 429, -32003)
+        late = client.call("tools/call", {"name": "test_slow", "arguments": {"ms": 5000}})
+        assert (late.status, late.error.code) == (504, -32004)
+    log = "\n".join(running.log)
+    assert "tools.nobody: there is no such tool" in log
+    assert "tools.greet.queue means nothing without concurrent" in log
+    assert "tools.greet.rate_burst means nothing without rate" in log
+
+
 @pytest.mark.row(94, 96)
 @pytest.mark.parametrize("how,code,retry", [("rate_limited", -32003, 7),
                                             ("unavailable", -32006, 12),

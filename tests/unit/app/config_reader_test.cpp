@@ -85,7 +85,7 @@ options:
               "7:7: http.allowed_origins: \"nonsense\" is not an origin (scheme://host[:port], "
               "null or *)\n"
               "8:1: unknown section \"htpp\"; there are http, server, log, limits, metrics, rates, "
-              "options\n"
+              "options, tools\n"
               "10:10: log.level: \"loud\" is not debug, info, warn, error or off\n"
               "11:3: the key \"level\" stands twice\n"
               "12:9: limits: must be a mapping of keys\n"
@@ -95,6 +95,38 @@ options:
               "2h\n"
               "18:14: options.no_ignore: \"yes\" is not true or false\n"
               "19:9: options.root: \"2024\" is not a text; put it in quotes\n");
+}
+
+TEST(config_reader, limits_of_tools) {
+    config_case c;
+    c.variables["RATE"] = "3";
+    c.read("tools:\n  echo: {timeout: 500ms, rate: \"${RATE}\"}\n  \"a b\":\n  x: {queue: 0}\n");
+    EXPECT_EQ(c.said(), "");
+    ASSERT_EQ(c.values.tools.size(), 3U);
+    const tool_values& echo = c.values.tools[0];
+    EXPECT_EQ(echo.name, "echo");
+    EXPECT_EQ(echo.at, (file_place{2, 3}));
+    EXPECT_EQ(echo.values[static_cast<std::size_t>(tool_key::timeout)].number, 500);
+    EXPECT_EQ(echo.values[static_cast<std::size_t>(tool_key::rate)].number, 3);
+    EXPECT_FALSE(echo.values[static_cast<std::size_t>(tool_key::queue)].given);
+    EXPECT_EQ(c.values.tools[1].name, "a b");
+    const config_value& queue = c.values.tools[2].values[static_cast<std::size_t>(tool_key::queue)];
+    EXPECT_TRUE(queue.given && queue.number == 0);
+}
+
+TEST(config_reader, faults_of_limits_of_tools) {
+    config_case c;
+    c.read("tools:\n  echo: {rat: 1, rate: -1, timeout: 0s}\n  \"a\\nb\": {queue: many}\n  x: 1\n");
+    EXPECT_EQ(c.said(),
+              "2:10: tools.echo: unknown key \"rat\"; there are timeout, concurrent, queue, rate, "
+              "rate_burst\n"
+              "2:24: tools.echo.rate: \"-1\" is not a number from 0 to 1000000\n"
+              "2:37: tools.echo.timeout: \"0s\" is not a duration such as 500ms, 30s, 5m or 2h, "
+              "and not 0\n"
+              "3:19: tools.\"a?b\".queue: \"many\" is not a number from 0 to 1000000\n"
+              "4:6: tools.x: must be a mapping of keys\n");
+    EXPECT_EQ(c.read("tools: [echo]\n").said(), "1:8: tools: must be a mapping of tools\n");
+    EXPECT_EQ(c.read("tools:\n").said(), "");
 }
 
 TEST(config_reader, a_configuration_is_a_mapping) {

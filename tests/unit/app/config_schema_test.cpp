@@ -114,6 +114,25 @@ TEST(config_schema, schema_and_reader_agree_on_every_key_and_type) {
     EXPECT_GT(taken, 100U);
 }
 
+TEST(config_schema, schema_and_reader_agree_on_the_limits_of_tools) {
+    both b;
+    for (const config_key& key : make_tool_table("tools")) {
+        std::size_t taken = 0;
+        for (const std::string& value : candidates(key)) {
+            const std::string json =
+                R"({"tools":{"a b":{")" + key.name + "\":" + value + "},\"c\":null}}";
+            const bool reader = b.reader_takes(json);
+            EXPECT_EQ(b.schema_takes(json), reader) << json << "\n" << b.c.said();
+            taken += reader ? 1 : 0;
+        }
+        EXPECT_GT(taken, 0U) << key.name;
+    }
+    for (const char* const value : {"1", "[]", "\"a\"", "{\"a\":1}", "{\"a\":{\"b\":1}}"}) {
+        const std::string json = "{\"tools\":" + std::string(value) + "}";
+        EXPECT_FALSE(b.schema_takes(json) || b.reader_takes(json)) << json;
+    }
+}
+
 TEST(config_schema, addresses_and_origins) {
     both b;
     for (const char* const value :
