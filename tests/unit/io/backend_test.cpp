@@ -419,11 +419,15 @@ TEST_P(backend_test, wake_from_another_thread_ends_an_endless_turn) {
 
 TEST_P(backend_test, a_turn_waits_about_as_long_as_asked) {
     std::vector<completion> out;
-    // A ring that this thread closed just before may interrupt the first wait.
-    turns(3);
-    const std::int64_t before = ops().now_ns();
-    ops().turn(30'000'000, out);
-    EXPECT_GE(ops().now_ns() - before, 29'000'000);
+    // A ring that this thread closed just before may interrupt a wait, on a busy machine a later
+    // one as well: the contract allows it.
+    std::int64_t longest = 0;
+    for (int i = 0; i < 10 && longest < 29'000'000; ++i) {
+        const std::int64_t before = ops().now_ns();
+        ops().turn(30'000'000, out);
+        longest = std::max(longest, ops().now_ns() - before);
+    }
+    EXPECT_GE(longest, 29'000'000);
     // One that does not wait may lose the processor; one that waits does so every time.
     std::int64_t shortest = INT64_MAX;
     for (int i = 0; i < 20; ++i) {
