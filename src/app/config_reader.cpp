@@ -172,11 +172,10 @@ class file_reader {
             return;
         }
         if (node.what != yaml_node::kind::map) {
-            return fault(node.at, std::string(tools_section) + ": must be a mapping of tools");
+            return fault(node.at, "tools: must be a mapping of tools");
         }
         for (const yaml_node::member& m : node.members) {
-            std::string section = tools_section;  // in steps: g++ 12 warns falsely of a sum
-            section.append(".").append(name_in_path(m.name));
+            const std::string section = "tools." + name_in_path(m.name);
             const config_table keys = make_tool_table(section);
             std::string names;
             for (const config_key& key : keys) {
