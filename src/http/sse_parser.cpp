@@ -4,6 +4,15 @@
 
 namespace pillion::http {
 
+void sse_parser::reset() noexcept {
+    for (std::string* const text : {&line_, &data_, &type_, &id_, &last_id_}) {
+        text->clear();
+    }
+    retry_ms_.reset();
+    first_line_ = true;
+    skip_lf_ = false;
+}
+
 void sse_parser::take_field(std::string_view name, std::string_view value) {
     if (name == "data") {
         data_.append(value);

@@ -32,6 +32,9 @@ class sse_parser {
     // Events whose data and unfinished line exceed `event_bytes_max` fail the stream.
     explicit sse_parser(std::size_t event_bytes_max) : event_bytes_max_(event_bytes_max) {}
 
+    // Begins another stream, keeping the memory.
+    void reset() noexcept;
+
     // Reads `bytes` up to the end of the next event. event: event() holds it; call again with the
     // bytes behind `consumed`. need_more: all were consumed. too_large: give the stream up.
     sse_step feed(std::string_view bytes);

@@ -107,6 +107,17 @@ TEST(sse_parser, unfinished_event_is_dropped) {
     EXPECT_EQ(read("data: a\n\ndata: b\n"), "message||a;");
 }
 
+TEST(sse_parser, another_stream_begins_anew) {
+    sse_parser parser(100);
+    std::string log;
+    feed_all(parser, "\xEF\xBB\xBFid: 5\nretry: 7\ndata: a\n\nevent: e\ndata: lost\r", log);
+    parser.reset();
+    EXPECT_EQ(parser.last_event_id(), "");
+    EXPECT_EQ(parser.retry_ms(), std::nullopt);
+    feed_all(parser, "\xEF\xBB\xBF\n\ndata: b\n\n", log);
+    EXPECT_EQ(log, "message|5|a;message||b;");
+}
+
 TEST(sse_parser, size_is_bounded) {
     EXPECT_EQ(read("data: " + std::string(900, 'x') + "\n\n"),
               "message||" + std::string(900, 'x') + ";");
