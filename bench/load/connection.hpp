@@ -1,0 +1,149 @@
+// connection: one client of the server under load: connects, shakes hands where its revision has
+// sessions, asks one question at a time, judges the answer, and comes back when it was cut off.
+//
+// Everything it hears it tells its watcher, from the dispatch of the loop. Steady state: no heap,
+// one send for each request. Thread: its shard.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "answer_check.hpp"
+#include "fault.hpp"
+#include "io/reactor.hpp"
+#include "io/tcp_stream.hpp"
+#include "reply_reader.hpp"
+#include "scenario.hpp"
+#include "target.hpp"
+
+namespace pillion::load {
+
+class connection;
+
+// Who drives connections.
+class connection_watcher {
+ public:
+    // The connection is free for a request. May call ask() at once.
+    virtual void on_free(connection& c) noexcept = 0;
+    // A request has ended, well or not. `due_ns` is what ask() was given, `at_ns` when its answer
+    // came. on_free() follows, now or after a reconnect. `example` is valid for the call.
+    virtual void on_answer(std::int64_t due_ns, std::int64_t at_ns, const verdict& how,
+                           std::string_view example) noexcept = 0;
+    // No connection could be made, or no session on it; tried again later.
+    virtual void on_failed(const verdict& how, std::string_view example) noexcept = 0;
+    // An established connection ended and is made anew.
+    virtual void on_reconnect() noexcept = 0;
+    virtual void on_bytes(std::size_t in, std::size_t out) noexcept = 0;
+
+ protected:
+    ~connection_watcher() = default;
+};
+
+// What all connections share.
+struct connection_plan {
+    io::reactor* loop = nullptr;
+    connection_watcher* watcher = nullptr;
+    const target* to = nullptr;
+    const scenario* what = nullptr;
+    const std::string* request_end = nullptr;  // of the scenario's requests
+    answer_check* check = nullptr;
+    std::int64_t timeout_ns = 0;
+    std::size_t answer_bytes_max = 0;
+    std::uint64_t next_id = first_id;
+};
+
+class connection final : private io::stream_reader, private message_sink {
+ public:
+    explicit connection(connection_plan& plan);
+    connection(const connection&) = delete;
+    connection& operator=(const connection&) = delete;
+    // REQUIRES: is_gone().
+    ~connection();
+
+    // Begins to connect.
+    void open() noexcept;
+    // Sends the request of the scenario. REQUIRES: on_free() was the last that was told.
+    void ask(std::int64_t due_ns) noexcept;
+    // Gives up what takes too long, and connects again when it is time.
+    void look_at_clock() noexcept;
+    // Ends the session, if there is one, and the connection, for good.
+    void leave() noexcept;
+
+    bool is_free() const noexcept { return phase_ == phase::free; }
+    // Nothing is open or under way, and nothing will be.
+    bool is_gone() const noexcept { return phase_ == phase::gone; }
+    // Where the server said that it speaks another revision than it was asked for.
+    bool speaks_otherwise() const noexcept { return speaks_otherwise_; }
+
+    bool listed = false;  // for its watcher: in the list of those that are free
+
+ private:
+    enum class phase : std::uint8_t {
+        idle,  // not connected; retry_ns_ says when that is tried
+        connecting,
+        initializing,
+        confirming,  // notifications/initialized is under way
+        free,
+        asking,
+        deleting,
+        closing,  // on_closed() is still to come
+        gone,
+    };
+
+    void on_data(char* data, std::size_t bytes) noexcept override;
+    void on_eof() noexcept override;
+    void on_drained() noexcept override {}
+    void on_closed(int os_errno) noexcept override;
+    void on_message(char* text, std::size_t size) noexcept override;
+
+    static void on_connect(io::op& self, const io::completion& what) noexcept;
+    void connected(std::int32_t res) noexcept;
+    void shake_hands() noexcept;
+    void send(const std::string& begin, std::size_t id_at, std::string_view end) noexcept;
+    void send_own(const request_text& text) noexcept;
+    void answered(reply_state how) noexcept;
+    void handshake_answered(bool goes_on) noexcept;
+    void confirm() noexcept;
+    void become_free() noexcept;
+    void set_example(std::string_view text) noexcept;
+    // Tells what became of a request or an attempt, and closes.
+    void finish(const verdict& how) noexcept;
+    void tell(const verdict& how) noexcept;
+    void close() noexcept;
+    void try_later(bool at_once) noexcept;
+    std::int64_t now_ns() const noexcept { return plan_.loop->now_ns(); }
+    verdict judge_reply() const noexcept;
+
+    struct connect_op : io::op {
+        explicit connect_op(connection& c) noexcept : op(&connection::on_connect), owner(&c) {}
+        connection* owner;
+    };
+
+    connection_plan& plan_;
+    phase phase_ = phase::idle;
+    bool leaving_ = false;
+    bool speaks_otherwise_ = false;
+    bool introduced_ = false;  // initialize was answered
+    bool confirmed_ = false;   // … and so was notifications/initialized
+    bool served_ = false;      // this connection has brought an answer
+    int fd_ = -1;              // while connecting
+    connect_op connect_{*this};
+    std::optional<io::tcp_stream> stream_;
+    reply_reader reader_;
+    request_text request_;
+    std::string session_;
+    std::uint64_t id_ = 0;
+    action asked_ = action::ping;
+    std::int64_t due_ns_ = -1;    // of the request under way; -1: there is none
+    std::int64_t began_ns_ = 0;   // of what must not take too long
+    std::int64_t answer_ns_ = 0;  // when the message came
+    std::int64_t retry_ns_ = 0;
+    std::int64_t pause_ns_ = 0;     // before the next attempt, longer each time
+    std::optional<verdict> heard_;  // of the message that came
+    char example_[160] = {};
+    std::size_t example_bytes_ = 0;
+};
+
+}  // namespace pillion::load

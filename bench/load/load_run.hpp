@@ -1,0 +1,104 @@
+// load_run: one run: opens the connections, warms up, measures, waits for what is under way, ends
+// the sessions.
+//
+// Closed loop: each connection asks again as soon as it is answered. Open loop: request i is due at
+// begin + i / rate on whatever connection is free, and its latency counts from then, however late
+// it could be sent (no coordinated omission). A request counts if it was due in the measured time.
+// Thread: the one that calls run().
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "answer_check.hpp"
+#include "connection.hpp"
+#include "fine_timer.hpp"
+#include "io/reactor.hpp"
+#include "options.hpp"
+#include "run_result.hpp"
+#include "server_watch.hpp"
+
+namespace pillion::load {
+
+class load_run final : private connection_watcher {
+ public:
+    // `told` hears of each second that was measured.
+    load_run(const run_options& how, io::reactor& loop, const server_watch& server,
+             std::function<void(const series_point&)> told);
+    load_run(const load_run&) = delete;
+    load_run& operator=(const load_run&) = delete;
+    ~load_run() = default;
+
+    // False, with `fault` set, when the server could not be reached or spoken to.
+    bool run(run_result& out, std::string& fault);
+
+    // Ends the measured time soon. Safe in a signal handler.
+    static void interrupt() noexcept;
+
+ private:
+    enum class phase : std::uint8_t { opening, warming, measuring, draining, leaving };
+
+    void on_free(connection& c) noexcept override;
+    void on_answer(std::int64_t due_ns, std::int64_t at_ns, const verdict& how,
+                   std::string_view example) noexcept override;
+    void on_failed(const verdict& how, std::string_view example) noexcept override;
+    void on_reconnect() noexcept override;
+    void on_bytes(std::size_t in, std::size_t out) noexcept override;
+
+    bool open_all(std::string& fault);
+    void go_through_phases();
+    void leave_all();
+    void begin_measuring(std::int64_t at_ns);
+    void measure();
+    void end_measuring(std::int64_t now);
+    void ask_due(std::int64_t now) noexcept;
+    void ask_next(connection& c) noexcept;
+    // A connection that may be asked, the one that has waited longest; null when there is none.
+    connection* take_free() noexcept;
+    void tick(std::int64_t now);
+    std::int64_t due_of_next() const noexcept;
+    // Whether requests are due that were not asked, now or before the end of the run.
+    bool is_behind() const noexcept;
+    std::int64_t next_due_ns() const noexcept;
+    void turn(std::int64_t until_ns);
+    bool counts(std::int64_t due_ns) const noexcept {
+        return due_ns >= begin_ns_ && due_ns < end_ns_;
+    }
+    static void look_around(io::timer& self, void* owner) noexcept;
+
+    const run_options& how_;
+    io::reactor& loop_;
+    const server_watch& server_;
+    std::function<void(const series_point&)> told_;
+    std::string request_end_;
+    answer_check check_;
+    connection_plan plan_;
+    std::vector<std::unique_ptr<connection>> all_;
+    std::vector<connection*> free_;  // a ring: whoever waits longest is asked first
+    std::size_t free_from_ = 0;
+    std::size_t free_count_ = 0;
+    io::timer patience_{&load_run::look_around, this};
+    fine_timer alarm_;
+    bool needs_alarm_ = false;
+
+    phase phase_ = phase::opening;
+    std::int64_t start_ns_ = 0;          // of the schedule: warm-up included
+    std::int64_t begin_ns_ = INT64_MAX;  // of the measured time
+    std::int64_t end_ns_ = INT64_MAX;
+    std::int64_t tick_ns_ = 0;   // when the present point of the series began
+    std::uint64_t next_ = 0;     // open loop: requests that were due
+    std::uint64_t counted_ = 0;  // requests begun in the measured time
+    std::uint64_t under_way_ = 0;
+    std::uint64_t errors_told_ = 0;  // of the points of the series so far
+    latency_histogram second_;
+    server_sample server_before_;
+    std::int64_t cpu_before_ns_ = 0;
+    verdict opening_fault_;
+    std::string opening_example_;
+    run_result* out_ = nullptr;
+};
+
+}  // namespace pillion::load

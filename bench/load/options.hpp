@@ -1,0 +1,55 @@
+// options: the command line of pillion-bench.
+//
+// Faults are one line; exit codes are those of main.cpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "assertion.hpp"
+#include "io/backend_factory.hpp"
+#include "scenario.hpp"
+#include "target.hpp"
+
+namespace pillion::load {
+
+struct run_options {
+    target to;
+    scenario what;
+    std::size_t connections = 64;
+    double rate = 0;  // a second; 0: closed loop
+    std::int64_t warm_up_ns = 1'000'000'000;
+    std::int64_t duration_ns = 10'000'000'000;
+    std::uint64_t requests = 0;  // 0: as many as there is time for
+    std::int64_t timeout_ns = 10'000'000'000;
+    std::size_t answer_bytes_max = 64U << 20U;
+    std::string expect;
+    std::string pid;  // empty, a number or "auto"
+    std::string json_file;
+    std::string ndjson_file;
+    std::string html_file;
+    std::vector<assertion> assertions;
+    bool quiet = false;
+    io::backend_mode io = io::backend_mode::automatic;
+};
+
+struct compare_options {
+    std::string before;
+    std::string after;
+    double fail_above = -1;  // a share; negative: never
+};
+
+enum class command : std::uint8_t { run, compare, nothing };
+
+struct options {
+    command what = command::nothing;
+    run_options run;
+    compare_options compare;
+    int exit_code = 0;  // of nothing: help or version was printed, or a fault
+};
+
+options read_options(int argc, char** argv);
+
+}  // namespace pillion::load

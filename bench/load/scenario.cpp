@@ -1,0 +1,163 @@
+#include "scenario.hpp"
+
+#include <pillion/json.hpp>
+#include <pillion/version.hpp>
+
+#include "base/ascii.hpp"
+#include "base/base64.hpp"
+
+namespace pillion::load {
+
+namespace {
+
+constexpr std::string_view revisions[] = {"2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"};
+
+std::string_view method_of(action what, bool modern) noexcept {
+    switch (what) {
+        case action::ping:
+            return modern ? "server/discover" : "ping";
+        case action::tools_list:
+            return "tools/list";
+        case action::tools_call:
+            return "tools/call";
+        case action::initialize:
+            return "initialize";
+        case action::initialized:
+            break;
+    }
+    return "notifications/initialized";
+}
+
+void add_client_info(json::builder& b, std::string_view name) {
+    b.key(name).begin_object();
+    b.member("name", "pillion-bench").member("version", pillion::version).end_object();
+}
+
+// The members of a message behind its id.
+std::string render_rest(const scenario& how, action what) {
+    json::builder b;
+    b.begin_object();
+    b.member("method", method_of(what, how.modern()));
+    b.key("params").begin_object();
+    if (what == action::initialize) {
+        b.member("protocolVersion", name_of(how.rev));
+        b.key("capabilities").begin_object().end_object();
+        add_client_info(b, "clientInfo");
+    } else if (what == action::tools_call) {
+        b.member("name", how.tool);
+        b.key("arguments").raw(how.arguments);
+    }
+    if (how.modern()) {
+        b.key("_meta").begin_object();
+        b.member("io.modelcontextprotocol/protocolVersion", name_of(how.rev));
+        add_client_info(b, "io.modelcontextprotocol/clientInfo");
+        b.key("io.modelcontextprotocol/clientCapabilities").begin_object().end_object();
+        b.end_object();
+    }
+    b.end_object().end_object();
+    return std::string(b.text().substr(1));
+}
+
+// A name as the value of Mcp-Name: as it is where HTTP takes it, else in base64.
+std::string header_value(std::string_view name) {
+    constexpr std::string_view open = "=?base64?";
+    constexpr std::string_view close = "?=";
+    bool plain = base::trim_ows(name).size() == name.size() &&
+                 !(name.starts_with(open) && name.ends_with(close));
+    for (const char c : name) {
+        plain = plain && (base::is_ows(c) || (c > ' ' && c < 0x7f));
+    }
+    if (plain) {
+        return std::string(name);
+    }
+    std::string coded(base::base64::encoded_size(name.size()), '\0');
+    base::base64::encode(name, coded.data());
+    return std::string(open) + coded + std::string(close);
+}
+
+void add_header(std::string& head, std::string_view name, std::string_view value) {
+    head.append(name).append(": ").append(value).append("\r\n");
+}
+
+std::string begin_head(std::string_view method, const scenario& how, const target& to,
+                       std::string_view session) {
+    std::string head(method);
+    head.append(" ").append(to.path).append(" HTTP/1.1\r\n");
+    add_header(head, "Host", to.host_field);
+    if (!session.empty()) {
+        add_header(head, "Mcp-Session-Id", session);
+    }
+    for (const std::string& own : how.headers) {
+        head.append(own).append("\r\n");
+    }
+    return head;
+}
+
+}  // namespace
+
+std::string_view name_of(revision r) noexcept { return revisions[static_cast<std::size_t>(r)]; }
+
+std::optional<revision> parse_revision(std::string_view text) noexcept {
+    for (std::size_t i = 0; i < std::size(revisions); ++i) {
+        if (revisions[i] == text) {
+            return static_cast<revision>(i);
+        }
+    }
+    return std::nullopt;
+}
+
+request_text render(const scenario& how, action what, const target& to, std::string_view session) {
+    request_text out;
+    const bool has_id = what != action::initialized;
+    std::string body = R"({"jsonrpc":"2.0",)";
+    if (has_id) {
+        body.append(R"("id":)");
+        out.id_at = body.size();
+        body.append(std::to_string(first_id)).append(",");
+    }
+    out.end = render_rest(how, what);
+    std::string head = begin_head("POST", how, to, session);
+    add_header(head, "Content-Type", "application/json");
+    add_header(head, "Accept", "application/json, text/event-stream");
+    // 2025-03-26 has no such header, and the others none before the handshake has ended.
+    if (how.modern() || (what != action::initialize && how.rev != revision::r2025_03_26)) {
+        add_header(head, "MCP-Protocol-Version", name_of(how.rev));
+    }
+    if (how.modern()) {
+        add_header(head, "Mcp-Method", method_of(what, true));
+        if (what == action::tools_call) {
+            add_header(head, "Mcp-Name", header_value(how.tool));
+        }
+    }
+    add_header(head, "Content-Length", std::to_string(body.size() + out.end.size()));
+    head.append("\r\n");
+    out.id_at += has_id ? head.size() : 0;
+    out.begin = head + body;
+    return out;
+}
+
+std::string render_delete(const scenario& how, const target& to, std::string_view session) {
+    std::string head = begin_head("DELETE", how, to, session);
+    if (how.rev != revision::r2025_03_26) {
+        add_header(head, "MCP-Protocol-Version", name_of(how.rev));
+    }
+    return head + "\r\n";
+}
+
+bool is_extra_header(std::string_view text) noexcept {
+    const std::size_t colon = text.find(':');
+    const std::string_view name = text.substr(0, colon);
+    if (colon == std::string_view::npos || !base::is_token(name) ||
+        !base::is_field_value(text.substr(colon + 1))) {
+        return false;
+    }
+    for (const std::string_view ours : {"host", "content-length", "transfer-encoding", "connection",
+                                        "content-type", "accept", "mcp-session-id"}) {
+        if (base::equals_ignore_case(name, ours)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+}  // namespace pillion::load

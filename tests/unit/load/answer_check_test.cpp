@@ -1,0 +1,109 @@
+// Goal: an answer is right or wrong for one reason. Method: texts of answers and their verdicts.
+
+#include "bench/load/answer_check.hpp"
+
+#include <gtest/gtest.h>
+
+#include "unit/http/padded.hpp"
+
+namespace pillion::load {
+namespace {
+
+constexpr std::uint64_t asked_id = 1'000'000'007;
+
+std::optional<verdict> judge(std::string_view text, action of = action::tools_call,
+                             bool modern = true, std::string expect = {}) {
+    base::chunk_pool pool;
+    answer_check check(pool, std::move(expect));
+    http::testing::padded copy(text);
+    return check.judge(copy.data(), copy.size(), asked_id, of, modern);
+}
+
+fault class_of(std::string_view text, action of = action::tools_call, bool modern = true,
+               std::string expect = {}) {
+    const std::optional<verdict> how = judge(text, of, modern, std::move(expect));
+    EXPECT_TRUE(how) << text;
+    return how.value_or(verdict{fault::count}).what;
+}
+
+std::string answer(std::string_view result, std::string_view id = "1000000007") {
+    return R"({"jsonrpc":"2.0","id":)" + std::string(id) + R"(,"result":)" + std::string(result) +
+           "}";
+}
+
+TEST(answer_check, right_answers) {
+    EXPECT_EQ(class_of(answer(R"({"resultType":"complete","content":[]})")), fault::none);
+    EXPECT_EQ(class_of(answer(R"({"content":[],"isError":false})"), action::tools_call, false),
+              fault::none);
+    EXPECT_EQ(class_of(answer(R"({"tools":[]})"), action::tools_list), fault::none);
+    EXPECT_EQ(class_of(answer("{}"), action::ping, false), fault::none);
+    EXPECT_EQ(class_of(answer(R"({"supportedVersions":["2026-07-28"]})"), action::ping),
+              fault::none);
+}
+
+TEST(answer_check, wrong_ids) {
+    const std::string result = R"({"content":[]})";
+    for (const char* const id :
+         {"1", "1000000008", "\"1000000007\"", "1000000007.5", "null", "{}"}) {
+        EXPECT_EQ(class_of(answer(result, id)), fault::wrong_id) << id;
+    }
+    EXPECT_EQ(class_of(R"({"jsonrpc":"2.0","result":{"content":[]}})"), fault::wrong_id);
+    EXPECT_EQ(class_of(R"({"jsonrpc":"2.0","id":5,"error":{"code":1,"message":""}})"),
+              fault::wrong_id);
+}
+
+TEST(answer_check, errors) {
+    const std::optional<verdict> how =
+        judge(R"({"jsonrpc":"2.0","id":1000000007,"error":{"code":-32602,"message":"no"}})");
+    ASSERT_TRUE(how);
+    EXPECT_EQ(how->what, fault::rpc_error);
+    EXPECT_EQ(how->rpc_code, -32602);
+    // Errors about what could not be read have no id.
+    EXPECT_EQ(class_of(R"({"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":""}})"),
+              fault::rpc_error);
+    EXPECT_EQ(class_of(R"({"jsonrpc":"2.0","error":{"code":"x"}})"), fault::rpc_error);
+    EXPECT_EQ(class_of(answer(R"({"content":[],"isError":true})")), fault::tool_error);
+}
+
+TEST(answer_check, shapes) {
+    EXPECT_EQ(class_of(answer("{}")), fault::wrong_shape);
+    EXPECT_EQ(class_of(answer("[]")), fault::wrong_shape);
+    EXPECT_EQ(class_of(answer(R"({"content":"x"})")), fault::wrong_shape);
+    EXPECT_EQ(class_of(answer("{}"), action::tools_list), fault::wrong_shape);
+    EXPECT_EQ(class_of(answer("{}"), action::ping), fault::wrong_shape);
+    EXPECT_EQ(class_of(answer("{}"), action::initialize, false), fault::wrong_shape);
+    // A question back, or a task, is not the result.
+    EXPECT_EQ(class_of(answer(R"({"resultType":"input_required","content":[]})")),
+              fault::wrong_shape);
+}
+
+TEST(answer_check, malformed) {
+    for (const char* const text :
+         {"x", "[]", "{}", "1", R"({"jsonrpc":"2.0","id":1000000007})",
+          R"({"id":1000000007,"result":{"content":[]}})",
+          R"({"jsonrpc":"1.0","id":1000000007,"result":{"content":[]}})",
+          R"({"jsonrpc":"2.0","id":1000000007,"result":{},"error":{}})",
+          R"({"jsonrpc":"2.0","id":1000000007,"result":{"content":[]}} x)"}) {
+        EXPECT_EQ(class_of(text), fault::malformed) << text;
+    }
+}
+
+TEST(answer_check, what_is_no_answer_is_passed_over) {
+    EXPECT_EQ(judge(R"({"jsonrpc":"2.0","method":"notifications/progress","params":{}})"),
+              std::nullopt);
+    EXPECT_EQ(judge(R"({"jsonrpc":"2.0","id":1000000007,"method":"ping"})"), std::nullopt);
+}
+
+TEST(answer_check, expected_text) {
+    const std::string right = answer(R"({"content":[{"type":"text","text":"found it"}]})");
+    EXPECT_EQ(class_of(right, action::tools_call, true, "found it"), fault::none);
+    EXPECT_EQ(class_of(right, action::tools_call, true, "lost"), fault::unexpected);
+    // The more telling class wins, and the handshake has another answer.
+    EXPECT_EQ(class_of(answer("{}", "5"), action::tools_call, true, "lost"), fault::wrong_id);
+    EXPECT_EQ(
+        class_of(answer(R"({"protocolVersion":"2025-11-25"})"), action::initialize, false, "lost"),
+        fault::none);
+}
+
+}  // namespace
+}  // namespace pillion::load

@@ -1,0 +1,191 @@
+// Goal: what cannot be meant is refused with one line that names it, and the rest is understood.
+
+#include "bench/load/options.hpp"
+
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+namespace pillion::load {
+namespace {
+
+struct outcome {
+    options read;
+    std::string errors;
+};
+
+outcome parse(const std::vector<std::string>& given) {
+    std::vector<std::string> texts{"pillion-bench"};
+    texts.insert(texts.end(), given.begin(), given.end());
+    std::vector<char*> words;
+    for (std::string& text : texts) {
+        words.push_back(text.data());
+    }
+    testing::internal::CaptureStderr();
+    outcome out;
+    out.read = read_options(static_cast<int>(words.size()), words.data());
+    out.errors = testing::internal::GetCapturedStderr();
+    return out;
+}
+
+const std::string where = "http://127.0.0.1:8080/mcp";
+
+TEST(options, defaults) {
+    const options read = parse({where}).read;
+    ASSERT_EQ(read.what, command::run);
+    EXPECT_EQ(read.run.what.rev, revision::r2026_07_28);
+    EXPECT_EQ(read.run.what.what, action::ping);
+    EXPECT_EQ(read.run.connections, 64U);
+    EXPECT_EQ(read.run.rate, 0);
+    EXPECT_EQ(read.run.duration_ns, 10'000'000'000);
+    EXPECT_EQ(read.run.warm_up_ns, 1'000'000'000);
+    EXPECT_EQ(read.run.timeout_ns, 10'000'000'000);
+    EXPECT_EQ(read.run.to.port, 8080);
+    EXPECT_EQ(read.run.to.path, "/mcp");
+    EXPECT_EQ(read.run.to.host, "127.0.0.1");
+}
+
+TEST(options, all_of_them) {
+    const options read = parse({"unix:/run/x.sock",
+                                "tools/call",
+                                "--tool",
+                                "echo",
+                                "--arguments",
+                                R"({"a": [1]})",
+                                "--path",
+                                "/m",
+                                "-H",
+                                "A: b",
+                                "-H",
+                                "C: d",
+                                "-c",
+                                "5",
+                                "--rate",
+                                "1000.5",
+                                "-d",
+                                "500ms",
+                                "--warm-up",
+                                "0s",
+                                "-n",
+                                "7",
+                                "--timeout",
+                                "2s",
+                                "--expect",
+                                "x",
+                                "--pid",
+                                "auto",
+                                "--assert",
+                                "p99 < 5ms",
+                                "--assert",
+                                "errors == 0",
+                                "--json",
+                                "-",
+                                "--ndjson",
+                                "f",
+                                "--io",
+                                "epoll",
+                                "-r",
+                                "2025-06-18",
+                                "-q"})
+                             .read;
+    ASSERT_EQ(read.what, command::run);
+    EXPECT_TRUE(read.run.to.is_unix());
+    EXPECT_EQ(read.run.to.path, "/m");
+    EXPECT_EQ(read.run.what.tool, "echo");
+    EXPECT_EQ(read.run.what.arguments, R"({"a":[1]})");
+    EXPECT_EQ(read.run.what.headers.size(), 2U);
+    EXPECT_EQ(read.run.what.rev, revision::r2025_06_18);
+    EXPECT_EQ(read.run.connections, 5U);
+    EXPECT_DOUBLE_EQ(read.run.rate, 1000.5);
+    EXPECT_EQ(read.run.duration_ns, 500'000'000);
+    EXPECT_EQ(read.run.warm_up_ns, 0);
+    EXPECT_EQ(read.run.requests, 7U);
+    EXPECT_EQ(read.run.assertions.size(), 2U);
+    EXPECT_EQ(read.run.io, io::backend_mode::epoll);
+    EXPECT_TRUE(read.run.quiet);
+}
+
+TEST(options, requests_alone_end_by_number) {
+    EXPECT_EQ(parse({where, "-n", "7"}).read.run.duration_ns, 0);
+}
+
+TEST(options, targets) {
+    const auto to = [](const std::string& text) { return parse({text}).read.run.to; };
+    EXPECT_EQ(to("http://localhost").port, 80);
+    EXPECT_EQ(to("http://localhost").path, "/");
+    EXPECT_EQ(to("http://[::1]:9/x?y=z").host, "::1");
+    EXPECT_EQ(to("http://[::1]:9/x?y=z").host_field, "[::1]:9");
+    EXPECT_EQ(to("http://[::1]:9/x?y=z").path, "/x?y=z");
+    EXPECT_EQ(to("unix:/a").path, "/mcp");
+}
+
+TEST(options, faults_are_one_line_that_names_them) {
+    const std::pair<std::vector<std::string>, const char*> cases[] = {
+        {{}, "TARGET"},
+        {{"ftp://x"}, "ftp://x"},
+        {{"https://x/mcp"}, "https://x/mcp"},
+        {{"http://"}, "no host"},
+        {{"http://user@host/"}, "no host"},
+        {{"http://host:99999/"}, "no host"},
+        {{"http://host/a b"}, "blanks"},
+        {{"unix:"}, "unix:"},
+        {{"unix:" + std::string(200, 'x')}, "too long"},
+        {{where, "dance"}, "dance"},
+        {{where, "ping", "more"}, "more"},
+        {{where, "--no-such"}, "--no-such"},
+        {{where, "tools/call"}, "--tool"},
+        {{where, "ping", "--tool", "x"}, "--tool"},
+        {{where, "tools/call", "--tool", "x", "--arguments", "[1]"}, "--arguments"},
+        {{where, "tools/call", "--tool", "x", "--arguments", "{"}, "--arguments"},
+        {{where, "tools/call", "--tool", "x", "--arguments", "@/no/such"}, "/no/such"},
+        {{where, "-r", "2024-11-05"}, "--revision"},
+        {{where, "-c", "0"}, "--connections"},
+        {{where, "-c", "-1"}, "--connections"},
+        {{where, "-c", "many"}, "--connections"},
+        {{where, "-c", "100001"}, "--connections"},
+        {{where, "--rate", "0"}, "--rate"},
+        {{where, "--rate", "1e9"}, "--rate"},
+        {{where, "-d", "10"}, "--duration"},
+        {{where, "-d", "0s"}, "--duration"},
+        {{where, "--warm-up", "x"}, "--warm-up"},
+        {{where, "--timeout", "0s"}, "--timeout"},
+        {{where, "-n", "0"}, "--requests"},
+        {{where, "--io", "magic"}, "--io"},
+        {{where, "--assert", "p42 < 5ms"}, "p42"},
+        {{where, "--assert", "p99 < 5"}, "p99 < 5"},
+        {{where, "-H", "nonsense"}, "--header"},
+        {{where, "-H", "Host: x"}, "--header"},
+        {{"compare", "a.json"}, "AFTER"},
+        {{"compare", "a", "b", "--fail-above", "x"}, "--fail-above"},
+    };
+    for (const auto& [words, named] : cases) {
+        const outcome out = parse(words);
+        EXPECT_EQ(out.read.what, command::nothing) << named;
+        EXPECT_EQ(out.read.exit_code, 2) << named;
+        EXPECT_TRUE(out.errors.starts_with("pillion-bench: ")) << out.errors;
+        EXPECT_NE(out.errors.find(named), std::string::npos) << named << " not in " << out.errors;
+        EXPECT_EQ(out.errors.find('\n'), out.errors.size() - 1) << out.errors;
+    }
+}
+
+TEST(options, arguments_from_a_file_become_one_line) {
+    const auto file = std::filesystem::temp_directory_path() / "pillion_bench_options_test.json";
+    std::ofstream(file) << "{\n  \"text\": \"a\\nb\"\n}\n";
+    const options read =
+        parse({where, "tools/call", "--tool", "x", "--arguments", "@" + file.string()}).read;
+    EXPECT_EQ(read.run.what.arguments, R"({"text":"a\nb"})");
+    std::filesystem::remove(file);
+}
+
+TEST(options, compare) {
+    const options read = parse({"compare", "a", "b", "--fail-above", "10%"}).read;
+    ASSERT_EQ(read.what, command::compare);
+    EXPECT_EQ(read.compare.before, "a");
+    EXPECT_EQ(read.compare.after, "b");
+    EXPECT_DOUBLE_EQ(read.compare.fail_above, 0.1);
+    EXPECT_LT(parse({"compare", "a", "b"}).read.compare.fail_above, 0);
+}
+
+}  // namespace
+}  // namespace pillion::load
