@@ -152,7 +152,8 @@ connection::step connection::advance() noexcept {
     if (phase_ == phase::body) {
         return read_body();
     }
-    held_back_ = stream_->congested() && !(server_.draining() && input_.size() == 0);
+    const bool ends = server_.draining() || eof_;
+    held_back_ = stream_->congested() && !(ends && input_.size() == 0);
     return held_back_ ? answers_unread() : read_head();
 }
 

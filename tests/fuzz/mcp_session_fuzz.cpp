@@ -286,8 +286,9 @@ class session_fuzz {
         w_.on.gate.set();
         w_.pass_ms(2000);
         if (!w_.left().empty()) {
-            // A client that half-closed and does not read has its answers kept for a while.
-            w_.pass_ms(limits::head_timeout_ms + limits::linger_ms);
+            // A client that half-closed and does not read has its answers kept for a while, and
+            // longer when a request is still behind them.
+            w_.pass_ms(limits::idle_timeout_ms + limits::head_timeout_ms);
         }
         PILLION_ASSERT(w_.left().empty() && piped_.left().empty());
         w_.on.gate.reset();

@@ -184,6 +184,43 @@ TEST(connection_time, closing_waits_for_a_reader_that_makes_progress_only) {
     EXPECT_TRUE(slow.closed);
 }
 
+// A large answer to a peer that sends nothing more and does not read was kept for the idle time.
+TEST(connection_time, half_closed_peer_has_the_time_of_a_last_answer_however_large_that_is) {
+    const std::string body(limits::out_queue_bytes_high + 1, 'x');
+    const std::string post =
+        "POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: " + std::to_string(body.size()) +
+        "\r\n\r\n" + body;
+    world all;
+    wire& slow = all.connect();
+    wire& dead = all.connect();
+    wire& more = all.connect();
+    for (wire* w : {&slow, &dead, &more}) {
+        w->hold = true;
+        w->deliver(post);
+        all.turns(2);
+        if (w == &more) {
+            w->deliver(get);  // has its turn only when the first answer is read
+        }
+        w->eof();
+    }
+    for (int i = 0; i < 3; ++i) {
+        all.pass_ms(limits::head_timeout_ms - 1'000);
+        slow.read_some(1);
+    }
+    EXPECT_FALSE(slow.closed);
+    EXPECT_TRUE(dead.closed);
+    EXPECT_EQ(dead.stream, nullptr);
+    EXPECT_FALSE(more.closed);
+    for (wire* w : {&slow, &more}) {
+        w->read_some(1'000'000);
+        all.turns(3);
+        w->read_some(1'000'000);
+        EXPECT_TRUE(w->closed);
+    }
+    EXPECT_EQ(read_replies(slow.sent).size(), 1U);
+    EXPECT_EQ(read_replies(more.sent).size(), 2U);
+}
+
 TEST(connection_time, lingering_peer_that_never_read_its_refusal_is_cut) {
     world all;
     wire& w = all.connect();
