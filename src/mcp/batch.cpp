@@ -40,7 +40,7 @@ void batch::run_member(json::view message, const session_ref& s) {
     r.session = s;
     r.id = e.id;
     r.method = e.method;
-    r.params = e.params;
+    r.set_params(e.params);
     r.channel = this;
     if (e.kind == rpc::message_kind::invalid || handshake) {
         fault f;

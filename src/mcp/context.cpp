@@ -87,21 +87,21 @@ std::string_view context::method() const noexcept { return state_->method; }
 std::string_view context::target() const noexcept { return state_->target; }
 std::string_view context::protocol_version() const noexcept { return mcp::name_of(state_->rev); }
 std::string_view context::request_id() const noexcept { return state_->request_id; }
-json::view context::meta() const noexcept { return state_->meta; }
+json::view context::meta() const noexcept { return state_->meta.all; }
 
 trace_context context::trace() const noexcept { return state_->trace; }
 std::string_view context::client_name() const noexcept {
     if (state_->session != nullptr) {
         return state_->session->client_name();
     }
-    return state_->meta[mcp::meta_client_info]["name"].str();
+    return state_->meta.client_info["name"].str();
 }
 
 std::string_view context::client_version() const noexcept {
     if (state_->session != nullptr) {
         return state_->session->client_version();
     }
-    return state_->meta[mcp::meta_client_info]["version"].str();
+    return state_->meta.client_info["version"].str();
 }
 
 bool context::client_can(std::string_view capability) const noexcept {

@@ -169,7 +169,6 @@ void engine::maybe_free(request& r) noexcept {
 
 void engine::serve(request& r) noexcept {
     r.mid = find_method(r.method);
-    r.meta = r.params["_meta"];
     fault why;
     r.trace = read_trace(r);
     if (!admit(r, why)) {

@@ -38,7 +38,7 @@ bool asked_time(const request& r, std::int64_t& out, fault& why) noexcept {
     if (r.asked_timeout_ms > 0) {
         out = r.asked_timeout_ms;
     }
-    const json::view wish = r.meta[meta_timeout];
+    const json::view wish = r.meta.timeout;
     if (wish.exists()) {
         const auto ms = wish.integral();
         if (!ms || *ms < 1) {

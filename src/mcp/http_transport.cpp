@@ -206,11 +206,12 @@ void http_transport::handle_message(http::exchange& ex, request& r, json::view r
     }
     const http::request_head& head = ex.head();
     const bool handshake = e.method == "initialize";
-    bool modern_era = has_modern_meta(e.params);
+    r.set_params(e.params);
+    bool modern_era = r.meta.modern();
     session_ref s;
     if (modern_era && head.has(header_id::mcp_session_id)) {
         // A legacy version named in modern form belongs to the session it came with (G5).
-        const auto named = find_revision(e.params["_meta"][meta_version].str());
+        const auto named = find_revision(r.meta.version.str());
         if (named && is_legacy(*named)) {
             s = engine_.shared().sessions().find(head.get(header_id::mcp_session_id));
             modern_era = s == nullptr;
@@ -245,7 +246,6 @@ void http_transport::handle_message(http::exchange& ex, request& r, json::view r
     r.session = fresh ? nullptr : std::move(s);
     r.id = e.id;
     r.method = e.method;
-    r.params = e.params;
     c.attach(ex, r);
     engine_.serve(r);
 }

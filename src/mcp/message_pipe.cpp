@@ -170,11 +170,11 @@ void message_pipe::take_request(request& r, const rpc::envelope& e, json::view r
         engine_.take_response(session_, root);
         return engine_.discard(r);
     }
-    const bool modern_era = has_modern_meta(e.params);
+    r.set_params(e.params);
+    const bool modern_era = r.meta.modern();
     ++open_;
     r.id = e.id;
     r.method = e.method;
-    r.params = e.params;
     r.rev = modern_era ? modern : session_ != nullptr ? session_->negotiated() : latest_legacy;
     fault why;
     why.code = rpc::invalid_request;

@@ -90,16 +90,16 @@ bool method_known(request& r, fault& why) {
 }
 
 bool meta_present(request& r, fault& why) {
-    if (!r.meta.is_object()) {
+    if (!r.meta.all.is_object()) {
         return fail(why, rpc::invalid_params, 400, "params._meta is required",
                     R"({"field":"_meta","reason":"required"})");
     }
-    if (!r.meta[meta_version].is_string()) {
+    if (!r.meta.version.is_string()) {
         return fail(why, rpc::invalid_params, 400,
                     "_meta needs io.modelcontextprotocol/protocolVersion",
                     R"({"field":"io.modelcontextprotocol/protocolVersion","reason":"required"})");
     }
-    if (!r.meta[meta_capabilities].is_object()) {
+    if (!r.meta.capabilities.is_object()) {
         return fail(
             why, rpc::invalid_params, 400, "_meta needs io.modelcontextprotocol/clientCapabilities",
             R"({"field":"io.modelcontextprotocol/clientCapabilities","reason":"required"})");
@@ -149,7 +149,7 @@ bool name_header(request& r, fault& why) {
 }
 
 bool log_and_progress(request& r, fault& why) {
-    const json::view level = r.meta[meta_log_level];
+    const json::view level = r.meta.log_level;
     if (level.exists()) {
         if (!parse_level(level.str(), r.threshold)) {
             return fail(why, rpc::invalid_params, 200, "Unknown log level",
@@ -157,7 +157,7 @@ bool log_and_progress(request& r, fault& why) {
         }
         r.has_log_level = true;
     }
-    const json::view token = r.meta["progressToken"];
+    const json::view token = r.meta.progress_token;
     if (token.exists()) {
         if (!token.is_string() && !token.is_integer()) {
             return fail(why, rpc::invalid_params, 200,
@@ -191,12 +191,6 @@ bool param_matches(json::view argument, std::string_view header, base::arena& me
 
 }  // namespace
 
-bool has_modern_meta(json::view params) noexcept {
-    const json::view meta = params["_meta"];
-    return meta.is_object() && (meta[meta_version].exists() || meta[meta_capabilities].exists() ||
-                                meta[meta_client_info].exists() || meta[meta_log_level].exists());
-}
-
 bool decode_mirrored(std::string_view value, base::arena& memory, std::string_view& out) {
     constexpr std::string_view prefix = "=?base64?";
     constexpr std::string_view suffix = "?=";
@@ -220,7 +214,7 @@ bool check_modern(request& r, fault& why) {
     if (!meta_present(r, why)) {
         return false;
     }
-    const std::string_view version = r.meta[meta_version].str();
+    const std::string_view version = r.meta.version.str();
     if (r.head != nullptr && (!usable(*r.head, http::header_id::mcp_protocol_version) ||
                               r.head->get(http::header_id::mcp_protocol_version) != version)) {
         return mismatch(why, "MCP-Protocol-Version header does not match the body");
@@ -235,7 +229,7 @@ bool check_modern(request& r, fault& why) {
     if (!method_known(r, why) || (r.head != nullptr && !name_header(r, why))) {
         return false;
     }
-    r.client_capabilities = r.meta[meta_capabilities];
+    r.client_capabilities = r.meta.capabilities;
     return log_and_progress(r, why);
 }
 
@@ -244,7 +238,7 @@ bool check_legacy(request& r, fault& why) {
         return false;
     }
     // A malformed token of an earlier revision is ignored (AMBIGUITIES G30).
-    const json::view token = r.meta["progressToken"];
+    const json::view token = r.meta.progress_token;
     if (token.is_string() || token.is_integer()) {
         r.progress_token = token;
     }

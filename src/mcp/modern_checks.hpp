@@ -11,23 +11,10 @@
 
 namespace pillion::mcp {
 
-inline constexpr std::string_view meta_version = "io.modelcontextprotocol/protocolVersion";
-inline constexpr std::string_view meta_capabilities = "io.modelcontextprotocol/clientCapabilities";
-inline constexpr std::string_view meta_client_info = "io.modelcontextprotocol/clientInfo";
-inline constexpr std::string_view meta_log_level = "io.modelcontextprotocol/logLevel";
-// Ours: how many milliseconds the client grants the request, whatever its revision.
-inline constexpr std::string_view meta_timeout = "pillion/timeoutMs";
-inline constexpr std::string_view meta_subscription = "io.modelcontextprotocol/subscriptionId";
-
-// Whether params carry any of the per-request protocol keys: the message is modern then.
 // The client of this very request takes tasks of the extension (REVISIONS §13).
 bool knows_tasks(const request& r) noexcept;
 // The refusal of those that do not: always false.
 bool missing_tasks(fault& why) noexcept;
-
-bool has_modern_meta(json::view params) noexcept;
-// The client of this very request (2026-07-28) takes tasks (REVISIONS §13).
-bool knows_tasks(const request& r) noexcept;
 
 // Everything up to the parameters of the method. False: `why` says what is wrong; its texts live
 // in the request's memory.

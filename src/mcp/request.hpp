@@ -28,6 +28,7 @@
 #include "mcp/outcome.hpp"
 #include "mcp/registry.hpp"
 #include "mcp/reply_channel.hpp"
+#include "mcp/request_meta.hpp"
 #include "mcp/revision.hpp"
 #include "mcp/session.hpp"
 
@@ -63,6 +64,12 @@ struct request_state : base::list_hook<in_flight_tag> {
     static result_state* state_of(const resource_result& r) noexcept { return r.state_; }
     static result_state* state_of(const completion_result& r) noexcept { return r.state_; }
 
+    // What the request is given, with what its _meta says.
+    void set_params(json::view given) noexcept {
+        params = given;
+        meta = mcp::request_meta::of(given);
+    }
+
     // A buffer for an outgoing message, with room for any framing in front.
     base::byte_buffer new_message() noexcept;
 
@@ -94,7 +101,7 @@ struct request_state : base::list_hook<in_flight_tag> {
 
     json::view id;
     json::view params;
-    json::view meta;
+    mcp::request_meta meta;  // of params
     json::view arguments;
     json::view client_capabilities;
     json::view progress_token;

@@ -100,10 +100,10 @@ bool is_valid_tracestate(std::string_view text) noexcept {
 
 trace_context read_trace(request& r) noexcept {
     trace_context trace;
-    const json::view in_meta = r.meta["traceparent"];
+    const json::view in_meta = r.meta.traceparent;
     if (in_meta.is_string() && is_valid_traceparent(in_meta.str())) {
         trace.traceparent = in_meta.str();
-        trace.tracestate = r.meta["tracestate"].str();
+        trace.tracestate = r.meta.tracestate.str();
     } else if (r.head != nullptr && r.head->count(header_id::traceparent) == 1 &&
                is_valid_traceparent(r.head->get(header_id::traceparent))) {
         // The head dies before the request does.

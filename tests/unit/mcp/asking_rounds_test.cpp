@@ -363,7 +363,7 @@ std::string served_for(world& w, std::string_view principal, const std::string& 
     const json::view root = r.parse(body);
     r.id = root["id"];
     r.method = root["method"].str();
-    r.params = root["params"];
+    r.set_params(root["params"]);
     r.principal = r.memory.dup(principal);
     r.channel = &heard;
     w.engine->serve(r);

@@ -285,20 +285,5 @@ TEST(modern_checks, decoding_takes_markers_only_in_pairs) {
     }
 }
 
-TEST(modern_checks, any_protocol_key_makes_a_message_modern) {
-    for (const char* key : {"protocolVersion", "clientCapabilities", "clientInfo", "logLevel"}) {
-        const auto doc = json::document::parse(R"({"_meta":{"io.modelcontextprotocol/)" +
-                                               std::string(key) + R"(":null}})");
-        EXPECT_TRUE(has_modern_meta(doc->root())) << key;
-    }
-    for (const char* text : {"{}", R"({"_meta":{}})", R"({"_meta":[]})",
-                             R"({"_meta":{"progressToken":1,"traceparent":"x"}})",
-                             R"({"_meta":{"io.modelcontextprotocol/other":1}})"}) {
-        const auto doc = json::document::parse(text);
-        EXPECT_FALSE(has_modern_meta(doc->root())) << text;
-    }
-    EXPECT_FALSE(has_modern_meta({}));
-}
-
 }  // namespace
 }  // namespace pillion::mcp::testing

@@ -1,0 +1,44 @@
+#include "mcp/request_meta.hpp"
+
+namespace pillion::mcp {
+
+namespace {
+
+// Where a member belongs; null: nowhere here. No two names are of one length.
+json::view* slot_of(request_meta& m, std::string_view key) noexcept {
+    switch (key.size()) {
+        case meta_version.size():
+            return key == meta_version ? &m.version : nullptr;
+        case meta_capabilities.size():
+            return key == meta_capabilities ? &m.capabilities : nullptr;
+        case meta_client_info.size():
+            return key == meta_client_info ? &m.client_info : nullptr;
+        case meta_log_level.size():
+            return key == meta_log_level ? &m.log_level : nullptr;
+        case meta_timeout.size():
+            return key == meta_timeout ? &m.timeout : nullptr;
+        case 13:
+            return key == "progressToken" ? &m.progress_token : nullptr;
+        case 11:
+            return key == "traceparent" ? &m.traceparent : nullptr;
+        case 10:
+            return key == "tracestate" ? &m.tracestate : nullptr;
+        default:
+            return nullptr;
+    }
+}
+
+}  // namespace
+
+request_meta request_meta::of(json::view params) noexcept {
+    request_meta m;
+    m.all = params["_meta"];
+    for (const json::member one : m.all.members()) {
+        if (json::view* const slot = slot_of(m, one.key)) {
+            *slot = one.value;
+        }
+    }
+    return m;
+}
+
+}  // namespace pillion::mcp
