@@ -47,9 +47,9 @@ bool bad_state(fault& why) {
 // What the handler is: a changed one must not take answers that were given to another.
 std::string_view fingerprint(const request& r) noexcept {
     constexpr auto newest = static_cast<std::size_t>(modern);
-    return r.tool != nullptr       ? std::string_view(r.tool->entry[newest])
-           : r.prompt != nullptr   ? std::string_view(r.prompt->entry[newest])
-           : r.resource != nullptr ? std::string_view(r.resource->entry[newest])
+    return r.tool != nullptr       ? r.tool->entry[newest]
+           : r.prompt != nullptr   ? r.prompt->entry[newest]
+           : r.resource != nullptr ? r.resource->entry[newest]
                                    : std::string_view();
 }
 

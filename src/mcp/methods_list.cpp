@@ -51,19 +51,23 @@ std::size_t index_after(const List& list, const position& at, NameOf&& name_of) 
     return i;
 }
 
+// What stands around the entries of a page, usually.
+constexpr std::size_t list_frame_bytes = 512;
+
 // A page of a registered list as the whole reply.
 template <class List, class NameOf>
 base::byte_buffer page_reply(request& r, list_kind kind, std::string_view member, const List& list,
                              std::size_t from, NameOf&& name_of) {
     const registry& reg = r.registered();
     const std::size_t to = std::min(list.size(), from + reg.page_size());
+    const std::string_view entries = entries_of(list, from, to, r.rev);
     base::byte_buffer out = r.new_message();
+    // Grown at once to what it will be.
+    out.reserve(entries.size() + list_frame_bytes);
     json::writer w = begin_result(r, out);
     w.key_raw(member);
     w.begin_array();
-    for (std::size_t i = from; i < to; ++i) {
-        w.raw(list[i].entry[static_cast<std::size_t>(r.rev)]);
-    }
+    w.fragment(entries);
     w.end_array();
     if (to < list.size()) {
         w.key_raw(R"("nextCursor":)");
@@ -180,14 +184,14 @@ task<> list_resources(engine& e, request& r, position at, bool given) {
             i = index_after(list, at,
                             [](const resource& x) { return std::string_view(x.definition->uri); });
         }
-        std::size_t room = reg.page_size();
-        for (; i < list.size() && room > 0; ++i, --room) {
-            w.raw(list[i].entry[static_cast<std::size_t>(r.rev)]);
-            next.number = list[i].definition->serial;
-            next.after = list[i].definition->uri;
+        const std::size_t end = std::min(list.size(), i + reg.page_size());
+        w.fragment(entries_of(list, i, end, r.rev));
+        if (end > i) {
+            next.number = list[end - 1].definition->serial;
+            next.after = list[end - 1].definition->uri;
         }
-        more = i < list.size();
-        page.set_room(room);
+        more = end < list.size();
+        page.set_room(reg.page_size() - (end - i));
         if (!more) {
             at.kind = list_kind::provided;
             at.number = 0;

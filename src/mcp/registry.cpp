@@ -215,13 +215,15 @@ bool registry::add_tools(std::string& fault, std::vector<std::string>& warnings)
                                                t.output, t.output_is_object, nullptr, fault)) {
             return false;
         }
-        t.entry = render_all([&](revision r) { return render_tool(d, t.output_is_object, r); });
+        tool_texts_.add(
+            render_all([&](revision r) { return render_tool(d, t.output_is_object, r); }));
         if (!tool_index_.emplace(d.name, tools_.size()).second) {
             fault = where + ": registered twice";
             return false;
         }
         tools_.push_back(std::move(t));
     }
+    tool_texts_.publish(tools_);
     return true;
 }
 
@@ -246,9 +248,10 @@ bool registry::add_prompts(std::string& fault) {
         }
         prompt p;
         p.definition = &d;
-        p.entry = render_all([&](revision r) { return render_prompt(d, r); });
+        prompt_texts_.add(render_all([&](revision r) { return render_prompt(d, r); }));
         prompts_.push_back(std::move(p));
     }
+    prompt_texts_.publish(prompts_);
     return true;
 }
 
@@ -281,7 +284,8 @@ bool registry::add_resources(std::string& fault) {
             }
             r.pattern = std::move(*pattern);
         }
-        r.entry = render_all([&](revision v) { return render_resource(d, v); });
+        auto& texts = d.is_template ? template_texts_ : resource_texts_;
+        texts.add(render_all([&](revision v) { return render_resource(d, v); }));
         auto& list = d.is_template ? templates_ : resources_;
         auto& names = d.is_template ? template_index_ : resource_index_;
         if (!names.emplace(d.uri, list.size()).second) {
@@ -290,6 +294,8 @@ bool registry::add_resources(std::string& fault) {
         }
         list.push_back(std::move(r));
     }
+    resource_texts_.publish(resources_);
+    template_texts_.publish(templates_);
     return true;
 }
 

@@ -15,6 +15,7 @@
 
 #include "base/hash.hpp"
 #include "mcp/definitions.hpp"
+#include "mcp/entry_texts.hpp"
 #include "mcp/revision.hpp"
 #include "mcp/tool_gate.hpp"
 #include "mcp/uri_template.hpp"
@@ -22,9 +23,6 @@
 #include "schema/validator.hpp"
 
 namespace pillion::mcp {
-
-// One list entry as JSON text for each revision; empty where the revision cannot show it.
-using rendered = std::array<std::string, revisions>;
 
 struct tool {
     const detail::tool_definition* definition = nullptr;
@@ -35,18 +33,18 @@ struct tool {
     std::int64_t timeout_ms = 0;      // 0: the server's
     std::int64_t timeout_max_ms = 0;  // 0: progress does not extend it
     std::shared_ptr<tool_gate> gate;  // null: neither rate nor cap
-    rendered entry;
+    rendered_entry entry;
 };
 
 struct prompt {
     const detail::prompt_definition* definition = nullptr;
-    rendered entry;
+    rendered_entry entry;
 };
 
 struct resource {
     const detail::resource_definition* definition = nullptr;
     uri_template pattern;  // templates only
-    rendered entry;
+    rendered_entry entry;
 };
 
 class registry {
@@ -123,6 +121,10 @@ class registry {
     index<std::size_t> prompt_index_;
     index<std::size_t> resource_index_;
     index<std::size_t> template_index_;
+    entry_texts tool_texts_;
+    entry_texts prompt_texts_;
+    entry_texts resource_texts_;
+    entry_texts template_texts_;
     rendered implementation_;
     rendered capabilities_;
     std::string short_info_;

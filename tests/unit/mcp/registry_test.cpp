@@ -210,7 +210,7 @@ std::string keys_of(json::view object) {
     return keys;
 }
 
-std::string keys_in(const std::string& text) {
+std::string keys_in(std::string_view text) {
     EXPECT_EQ(text.find('\n'), std::string::npos);
     const auto doc = json::document::parse(text);
     EXPECT_TRUE(doc.ok()) << text;
@@ -222,7 +222,7 @@ TEST(registry, tools_show_each_revision_only_the_fields_it_knows) {
     fill_all(s);
     const freezing o = freeze(s);
     ASSERT_NE(o.made, nullptr) << o.fault;
-    const rendered& full = o.made->tools()[0].entry;
+    const rendered_entry& full = o.made->tools()[0].entry;
     EXPECT_EQ(keys_in(full[0]), "name description inputSchema ");
     EXPECT_EQ(keys_in(full[1]), "name description inputSchema annotations ");
     EXPECT_EQ(keys_in(full[2]),
@@ -237,10 +237,32 @@ TEST(registry, tools_show_each_revision_only_the_fields_it_knows) {
     EXPECT_EQ(keys_of(latest->root()["icons"][std::size_t{0}]), "src ");
     EXPECT_EQ(latest->root()["description"].str(), "line\nbreak");
     // An output schema that is no object exists from 2026-07-28 on (G24).
-    const rendered& any = o.made->tools()[1].entry;
+    const rendered_entry& any = o.made->tools()[1].entry;
     for (std::size_t i = 0; i < revisions; ++i) {
         EXPECT_EQ(keys_in(any[i]).find("outputSchema") != std::string::npos, i == 4);
         EXPECT_EQ(keys_in(any[i]).find("annotations"), std::string::npos);
+    }
+}
+
+TEST(registry, page_is_one_piece_with_commas_between_its_entries) {
+    server s("n", "1");
+    fill_all(s);
+    for (const char* name : {"a", "b", "c"}) {
+        s.tool(name).run(nothing);
+    }
+    const freezing o = freeze(s);
+    ASSERT_NE(o.made, nullptr) << o.fault;
+    const std::vector<tool>& list = o.made->tools();
+    for (std::size_t v = 0; v < revisions; ++v) {
+        for (std::size_t from = 0; from <= list.size(); ++from) {
+            std::string joined;
+            for (std::size_t to = from; to <= list.size(); ++to) {
+                EXPECT_EQ(entries_of(list, from, to, static_cast<revision>(v)), joined);
+                if (to < list.size()) {
+                    joined += (joined.empty() ? "" : ",") + std::string(list[to].entry[v]);
+                }
+            }
+        }
     }
 }
 
@@ -249,9 +271,9 @@ TEST(registry, prompts_and_resources_show_each_revision_only_the_fields_it_knows
     fill_all(s);
     const freezing o = freeze(s);
     ASSERT_NE(o.made, nullptr) << o.fault;
-    const rendered& p = o.made->prompts()[0].entry;
-    const rendered& r = o.made->resources()[0].entry;
-    const rendered& t = o.made->templates()[0].entry;
+    const rendered_entry& p = o.made->prompts()[0].entry;
+    const rendered_entry& r = o.made->resources()[0].entry;
+    const rendered_entry& t = o.made->templates()[0].entry;
     for (const std::size_t old : {0U, 1U}) {
         EXPECT_EQ(keys_in(p[old]), "name description arguments ");
         EXPECT_EQ(keys_in(r[old]), "uri name description mimeType size annotations ");
@@ -349,7 +371,7 @@ TEST(registry, schemas_are_published_keyword_by_keyword) {
     s.tool("t").input(schema::raw(text)).run(nothing);
     const freezing o = freeze(s);
     ASSERT_NE(o.made, nullptr) << o.fault;
-    for (const std::string& entry : o.made->tools()[0].entry) {
+    for (const std::string_view entry : o.made->tools()[0].entry) {
         EXPECT_NE(entry.find(R"("inputSchema":)" + text), std::string::npos) << entry;
     }
 }
