@@ -1,5 +1,6 @@
 // The part of connection that answers: replies and refusals.
 
+#include <array>
 #include <cstring>
 #include <utility>
 
@@ -21,6 +22,41 @@ bool is_visible_ascii(std::string_view text) noexcept {
         }
     }
     return true;
+}
+
+constexpr std::size_t uuid_bytes = 36;
+
+// Two digits for each byte: a table is what makes an id of every request cheap.
+constexpr std::array<char, 512> hex_pairs = [] {
+    constexpr char digits[] = "0123456789abcdef";
+    std::array<char, 512> table{};
+    for (std::size_t i = 0; i < 256; ++i) {
+        table[2 * i] = digits[i >> 4U];
+        table[2 * i + 1] = digits[i & 15U];
+    }
+    return table;
+}();
+
+char* put_hex(char* to, std::uint64_t bits, int bytes) noexcept {
+    for (int i = 0; i < bytes; ++i, bits >>= 8U, to += 2) {
+        std::memcpy(to, hex_pairs.data() + 2 * (bits & 255U), 2);
+    }
+    return to;
+}
+
+// A UUID of 122 random bits (RFC 9562 §5.4; STANDARD row 104).
+void write_uuid(std::uint64_t a, std::uint64_t b, char* to) noexcept {
+    constexpr std::uint64_t version = 0x40;  // in the first byte of the third group
+    constexpr std::uint64_t variant = 0x80;  // … of the fourth
+    to = put_hex(to, a, 4);
+    *to++ = '-';
+    to = put_hex(to, a >> 32U, 2);
+    *to++ = '-';
+    to = put_hex(to, ((a >> 48U) & 0xFF0FU) | version, 2);
+    *to++ = '-';
+    to = put_hex(to, (b & 0xFF3FU) | variant, 2);
+    *to++ = '-';
+    put_hex(to, b >> 16U, 6);
 }
 
 }  // namespace
@@ -67,27 +103,10 @@ void connection::choose_request_id(std::string_view wanted) noexcept {
         request_id_bytes_ = static_cast<std::uint8_t>(wanted.size());
         return;
     }
-    // A random UUID (RFC 9562 §5.4; STANDARD row 104).
-    static constexpr char digits[] = "0123456789abcdef";
-    static constexpr std::string_view shape = "xxxxxxxx-xxxx-4xxx-yxxx-xxxxxxxxxxxx";
-    static_assert(sizeof(request_id_) >= shape.size());
-    char* to = request_id_;
-    std::uint64_t bits = ids_.next();
-    for (std::size_t i = 0; i < shape.size(); ++i) {
-        if (i == shape.size() / 2) {
-            bits = ids_.next();
-        }
-        if (shape[i] == 'x') {
-            *to++ = digits[bits & 15U];
-            bits >>= 4U;
-        } else if (shape[i] == 'y') {
-            *to++ = digits[8 | (bits & 3U)];
-            bits >>= 4U;
-        } else {
-            *to++ = shape[i];
-        }
-    }
-    request_id_bytes_ = shape.size();
+    static_assert(sizeof(request_id_) >= uuid_bytes);
+    const std::uint64_t first = ids_.next();
+    write_uuid(first, ids_.next(), request_id_);
+    request_id_bytes_ = uuid_bytes;
 }
 
 connection::step connection::refuse_request(std::uint16_t status, const char* reason) noexcept {
