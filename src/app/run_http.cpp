@@ -102,9 +102,13 @@ class http_runner {
             urls.push_back(url_of(sockets[0][i].fd(), set().listen[i], set()));
         }
         io::signal_watch::block();
+        std::vector<std::shared_ptr<spread>> among;
+        for (std::size_t i = 0; set().threads > 1 && i < set().listen.size(); ++i) {
+            among.push_back(std::make_shared<spread>(set().threads));
+        }
         for (std::size_t i = 0; i < set().threads; ++i) {
-            shards_.push_back(
-                std::make_unique<shard>(service_, config_.running(), i, std::move(sockets[i])));
+            shards_.push_back(std::make_unique<shard>(service_, config_.running(), i,
+                                                      std::move(sockets[i]), among));
         }
         std::string note;
         if (!shards_[0]->open(note, fault)) {

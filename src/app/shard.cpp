@@ -1,5 +1,8 @@
 #include "app/shard.hpp"
 
+#include <unistd.h>
+#include <utility>
+
 #include "base/limits.hpp"
 #include "base/log.hpp"
 #include "io/tcp_stream.hpp"
@@ -20,6 +23,32 @@ mcp::http_options options_of(std::uint16_t bound_port, const io::listen_spec& sp
                              set.legacy_sse);
 }
 
+// A connection on its way to another shard. Nothing is lost of it: it is served there, or closed.
+class passed_on {
+ public:
+    passed_on(spread& among, std::size_t shard, int fd) noexcept
+        : among_(among), shard_(shard), fd_(fd) {}
+    passed_on(const passed_on&) = delete;
+    passed_on& operator=(const passed_on&) = delete;
+    ~passed_on() {
+        if (fd_ >= 0) {
+            ::close(fd_);
+        }
+        among_.arrived(shard_);
+    }
+    // Thread: that shard.
+    void deliver() const noexcept {
+        if (spread::taker* const by = among_.taker_of(shard_)) {
+            by->take(std::exchange(fd_, -1));
+        }
+    }
+
+ private:
+    spread& among_;
+    std::size_t shard_;
+    mutable int fd_;
+};
+
 }  // namespace
 
 http::origin_policy origins_of(std::uint16_t bound_port, const io::listen_spec& spec,
@@ -32,16 +61,34 @@ http::origin_policy origins_of(std::uint16_t bound_port, const io::listen_spec& 
 }
 
 port::port(mcp::engine& e, io::listen_socket socket, const io::listen_spec& spec,
-           const settings& set)
-    : loop_(e.loop()),
+           const settings& set, spread* among)
+    : engine_(e),
+      loop_(e.loop()),
       socket_(std::move(socket)),
       spec_(spec),
       bound_port_(io::local_port(socket_.fd())),
+      among_(among),
       connections_max_(set.http.connections_max),
       transport_(e, options_of(bound_port_, spec, set)),
       server_(loop_, transport_, set.http),
       listener_(loop_, socket_.fd(), *this) {
     e.add_source(*this);
+    if (among_ != nullptr) {
+        server_.show_connections(among_->held(e.shard()));
+    }
+}
+
+port::~port() {
+    if (among_ != nullptr) {
+        among_->leave(engine_.shard());
+    }
+}
+
+void port::start() noexcept {
+    if (among_ != nullptr) {
+        among_->open(engine_.shard(), *this);
+    }
+    listener_.start();
 }
 
 void port::change(const settings& to) noexcept {
@@ -56,6 +103,25 @@ bool port::wants_connection() noexcept {
 }
 
 void port::on_connection(int fd) noexcept {
+    const std::size_t here = engine_.shard();
+    const std::size_t where = among_ == nullptr || draining_ ? here : among_->place(here);
+    if (where == here) {
+        take(fd);
+    } else {
+        pass_on(fd, where);
+    }
+}
+
+void port::pass_on(int fd, std::size_t shard) noexcept {
+    auto one = std::make_shared<const passed_on>(*among_, shard, fd);
+    engine_.shared().post_to(shard, [one](mcp::engine&) { one->deliver(); });
+}
+
+bool port::idle() const noexcept {
+    return closed_ && server_.idle() && (among_ == nullptr || among_->coming(engine_.shard()) == 0);
+}
+
+void port::take(int fd) noexcept {
     server_.serve(std::make_unique<io::tcp_stream>(loop_, fd, io::peer_of(fd)));
 }
 
@@ -72,6 +138,9 @@ void port::collect(base::metrics_page& to) const {
     to.counter("pillion_http_accept_failures_total", "Failures of accept.", listener_.failed());
     to.gauge("pillion_http_connections", "Connections that are open.",
              static_cast<double>(server_.connections()));
+    to.gauge("pillion_shard_connections", "Connections that are open, by the thread they are on.",
+             static_cast<double>(server_.connections()),
+             {{"shard", std::to_string(engine_.shard())}});
     to.gauge("pillion_http_event_streams", "Event streams that are open.",
              static_cast<double>(n.streams));
     to.counter("pillion_http_requests_total", "Requests whose head could be read.", n.requests);
@@ -92,6 +161,9 @@ void port::collect(base::metrics_page& to) const {
 void port::drain() noexcept {
     if (!draining_) {
         draining_ = true;
+        if (among_ != nullptr) {
+            among_->close(engine_.shard());
+        }
         // An inherited socket is not ours alone: whoever gave it may have it served by others.
         if (spec_.kind == io::listen_kind::tcp) {
             io::ignore_handshakes(socket_.fd());
@@ -109,11 +181,12 @@ void port::on_listener_closed() noexcept {
 }
 
 shard::shard(mcp::service& shared, std::shared_ptr<const settings> set, std::size_t index,
-             std::vector<io::listen_socket> sockets)
+             std::vector<io::listen_socket> sockets, std::vector<std::shared_ptr<spread>> among)
     : shared_(shared),
       set_(std::move(set)),
       index_(index),
       sockets_(std::move(sockets)),
+      among_(std::move(among)),
       poll_(&shard::on_poll, this) {}
 
 shard::~shard() = default;
@@ -133,8 +206,8 @@ void shard::open_on(std::unique_ptr<io::backend> with) {
     loop_->set_output(set_->output);
     engine_ = std::make_unique<mcp::engine>(shared_, *loop_, index_);
     for (std::size_t i = 0; i < sockets_.size(); ++i) {
-        ports_.push_back(
-            std::make_unique<port>(*engine_, std::move(sockets_[i]), set_->listen[i], *set_));
+        ports_.push_back(std::make_unique<port>(*engine_, std::move(sockets_[i]), set_->listen[i],
+                                                *set_, among_.empty() ? nullptr : among_[i].get()));
         ports_.back()->start();
     }
     sockets_.clear();

@@ -13,6 +13,7 @@
 #include "app/leak_report.hpp"
 #include "app/metrics_port.hpp"
 #include "app/settings.hpp"
+#include "app/spread.hpp"
 #include "http/server.hpp"
 #include "io/listener.hpp"
 #include "io/reactor.hpp"
@@ -27,29 +28,35 @@ http::origin_policy origins_of(std::uint16_t bound_port, const io::listen_spec& 
                                const settings& set);
 
 // One listening address on one shard.
-class port final : public io::connection_sink, private mcp::metrics_source {
+class port final : public io::connection_sink, private spread::taker, private mcp::metrics_source {
  public:
-    port(mcp::engine& e, io::listen_socket socket, const io::listen_spec& spec,
-         const settings& set);
+    // `among`: the shards that share the address; null for one that has it alone.
+    port(mcp::engine& e, io::listen_socket socket, const io::listen_spec& spec, const settings& set,
+         spread* among);
+    ~port();
 
     void change(const settings& to) noexcept;
 
-    void start() noexcept { listener_.start(); }
+    void start() noexcept;
     // Stops accepting and ends keep-alive.
     void drain() noexcept;
     void close_all() noexcept { server_.close_all(); }
-    bool idle() const noexcept { return closed_ && server_.idle(); }
+    bool idle() const noexcept;
 
  private:
     void on_connection(int fd) noexcept override;
     bool wants_connection() noexcept override;
     void on_listener_closed() noexcept override;
     void collect(base::metrics_page& to) const override;
+    void take(int fd) noexcept override;
+    void pass_on(int fd, std::size_t shard) noexcept;
 
+    mcp::engine& engine_;
     io::reactor& loop_;
     io::listen_socket socket_;
     io::listen_spec spec_;
     std::uint16_t bound_port_;  // 0 for a unix socket
+    spread* among_;
     std::size_t connections_max_;
     mcp::http_transport transport_;
     http::server server_;
@@ -60,9 +67,10 @@ class port final : public io::connection_sink, private mcp::metrics_source {
 
 class shard {
  public:
-    // `sockets[i]` listens on `set->listen[i]`.
+    // `sockets[i]` listens on `set->listen[i]`, whose connections `among[i]` spreads over the
+    // shards (none: they stay here).
     shard(mcp::service& shared, std::shared_ptr<const settings> set, std::size_t index,
-          std::vector<io::listen_socket> sockets);
+          std::vector<io::listen_socket> sockets, std::vector<std::shared_ptr<spread>> among = {});
     ~shard();
 
     // Makes the event loop on the calling thread. False with a fault; `note` is a line for the log.
@@ -99,6 +107,7 @@ class shard {
     std::shared_ptr<const settings> set_;
     std::size_t index_;
     std::vector<io::listen_socket> sockets_;
+    std::vector<std::shared_ptr<spread>> among_;
     std::unique_ptr<io::reactor> loop_;
     std::unique_ptr<mcp::engine> engine_;
     std::vector<std::unique_ptr<port>> ports_;

@@ -49,7 +49,7 @@ void server::serve(std::unique_ptr<io::stream> stream) noexcept {
         counts_.unwanted += refusal != 0 ? 1U : 0U;
     }
     if (refusal == 0) {
-        ++count_;
+        count(count_ + 1);
         ++counts_.opened;
     } else {
         ++rejections_;
@@ -57,6 +57,13 @@ void server::serve(std::unique_ptr<io::stream> stream) noexcept {
     c->start(refusal);
     if (rejections_ > rejections_max && refusal != 0) {
         c->cut();
+    }
+}
+
+void server::count(std::size_t connections) noexcept {
+    count_ = connections;
+    if (shown_ != nullptr) {
+        shown_->store(connections, std::memory_order_relaxed);
     }
 }
 
@@ -78,7 +85,7 @@ void server::remove(connection& c) noexcept {
     c.unlink();
     if (!c.rejected()) {
         PILLION_ASSERT(count_ > 0);
-        --count_;
+        count(count_ - 1);
         handler_.on_close();
     } else {
         --rejections_;

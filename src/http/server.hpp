@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -68,6 +69,8 @@ class server {
 
     // Connections being served; those that are over the cap and on their way out do not count.
     std::size_t connections() const noexcept { return count_; }
+    // Keeps that number there as well, for other threads; it must outlive the server.
+    void show_connections(std::atomic<std::size_t>& to) noexcept { shown_ = &to; }
     const server_counts& counts() const noexcept { return counts_; }
     // Nothing is left: no connection, no coroutine.
     bool idle() const noexcept { return open_.empty() && tasks_.running() == 0; }
@@ -82,6 +85,7 @@ class server {
  private:
     friend class connection;
     void remove(connection& c) noexcept;
+    void count(std::size_t connections) noexcept;
 
     io::reactor& loop_;
     request_handler& handler_;
@@ -93,6 +97,7 @@ class server {
     request_head head_;          // the one that a connection is reading
     server_counts counts_;
     std::size_t count_ = 0;
+    std::atomic<std::size_t>* shown_ = nullptr;
     std::size_t rejections_ = 0;  // at present
     bool draining_ = false;
 };

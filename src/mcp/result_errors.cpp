@@ -3,6 +3,7 @@
 #include "base/log.hpp"
 #include "mcp/engine.hpp"
 #include "mcp/replies.hpp"
+#include "mcp/result_size.hpp"
 #include "rpc/errors.hpp"
 
 namespace pillion::mcp {
@@ -43,9 +44,13 @@ base::byte_buffer too_large_reply(request& r) {
     return error_reply(r, f);
 }
 
-bool room_for_reply(base::byte_buffer& out, std::size_t bytes) noexcept {
-    constexpr std::size_t large_bytes = 64 * 1024;
-    return bytes <= large_bytes || out.try_reserve(bytes);
+bool room_for_reply(base::byte_buffer& out, std::size_t most, std::size_t plain) noexcept {
+    if (most > counted_bytes) {
+        return out.try_reserve(most);
+    }
+    // Grows where much is escaped.
+    out.reserve(plain);
+    return true;
 }
 
 }  // namespace pillion::mcp

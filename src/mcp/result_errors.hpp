@@ -16,7 +16,9 @@ base::byte_buffer internal_fault(request& r, outcome how);
 // A result that may not be sent, or took more memory than the request may hold (STANDARD row 98).
 base::byte_buffer too_large_reply(request& r);
 
-// Asks for the memory of a large message in one piece, while it can still be refused.
-bool room_for_reply(base::byte_buffer& out, std::size_t bytes) noexcept;
+// Asks for the memory of a large message in one piece, while it can still be refused. `most`: what
+// it takes at most; `plain`: … when nothing in it has to be escaped. One that may become larger
+// than counted_bytes has been counted, so that both are the same.
+bool room_for_reply(base::byte_buffer& out, std::size_t most, std::size_t plain) noexcept;
 
 }  // namespace pillion::mcp

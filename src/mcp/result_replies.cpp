@@ -1,4 +1,6 @@
 // Results of prompts, resources and completions as messages (declared in mcp/replies.hpp).
+#include <algorithm>
+
 #include "mcp/content_writer.hpp"
 #include "mcp/engine.hpp"
 #include "mcp/replies.hpp"
@@ -20,10 +22,11 @@ bool may_send(request& r, const detail::result_state& result, base::byte_buffer&
         return false;
     }
     std::size_t size = answer_frame_bytes + escape_factor * raw;
-    if (size > max) {
-        size = json_size(result);
+    std::size_t plain = answer_frame_bytes + raw;
+    if (size > std::min(max, counted_bytes)) {
+        size = plain = json_size(result);
     }
-    return size <= max && room_for_reply(out, size);
+    return size <= max && room_for_reply(out, size, plain);
 }
 
 }  // namespace

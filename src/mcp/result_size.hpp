@@ -32,6 +32,8 @@ inline constexpr std::size_t content_frame_bytes = 256;
 // The bytes of all bodies and texts as they are; as JSON they take at most six times that.
 std::size_t raw_size(const detail::result_state& result) noexcept;
 inline constexpr std::size_t escape_factor = 6;
+// Answers that may be larger are counted byte by byte.
+inline constexpr std::size_t counted_bytes = 512 * 1024;
 // Bytes of contents and `_meta` in their envelope, a mark and a link among them.
 std::size_t json_size(const detail::result_state& result) noexcept;
 inline constexpr std::size_t answer_frame_bytes = 2048;

@@ -99,7 +99,7 @@ std::size_t size_of(request& r, const detail::result_state& result, const struct
     const std::size_t raw = raw_size(result);
     // Structured content may go out twice: as it is, and as a text.
     const std::size_t rough = answer_frame_bytes + escape_factor * raw + result.structured.size();
-    if (rough <= enough || raw > enough) {
+    if (rough <= std::min(enough, counted_bytes) || raw > enough) {
         return raw > enough ? raw : rough;
     }
     std::size_t sum = json_size(result);
@@ -272,7 +272,8 @@ base::byte_buffer tool_reply(request& r, const detail::result_state& result) {
         return cut_result(r, result, what).write();
     }
     base::byte_buffer out = r.new_message();
-    if (!room_for_reply(out, size)) {
+    const std::size_t plain = answer_frame_bytes + raw_size(result) + what.text.size();
+    if (!room_for_reply(out, size, size > counted_bytes ? size : plain)) {
         return too_large_reply(r);
     }
     json::writer w = begin_result(r, out);

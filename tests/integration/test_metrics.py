@@ -147,6 +147,27 @@ def test_the_numbers_are_what_a_client_counted(watched, make_client, io):
     assert page.value("process_open_fds") == server.descriptors()
 
 
+@pytest.mark.parametrize("transport", ["tcp", "unix"])
+def test_threads_share_connections(start, tmp_path, transport):
+    """Whichever thread the system gives a connection to, they end up with about as many."""
+    where = ["--listen", f"unix:{tmp_path}/s"] if transport == "unix" else []
+    server = start("--threads", 2, "--metrics-listen", "127.0.0.1:0", "--log-level", "info", *where)
+    address = str(tmp_path / "s") if transport == "unix" else server.address
+    scraper = Scraper(address_of(server))
+    open_ones = [Connection(address) for _ in range(64)]
+    for connection in open_ones:
+        assert connection.request("GET", "/health").status == 200
+    page = scraper.page()
+    held = [page.value("pillion_shard_connections", shard=str(n)) for n in range(2)]
+    assert sum(held) == page.value("pillion_http_connections") == 64
+    assert 0.4 * 64 <= held[0] <= 0.6 * 64, held
+    for connection in open_ones:
+        assert connection.request("GET", "/health").status == 200
+        connection.close()
+    wait_until(lambda: scraper.page().value("pillion_http_connections") == 0, what="their end")
+    scraper.connection.close()
+
+
 def test_only_metrics_and_only_to_read(start):
     server = start("--metrics-listen", "127.0.0.1:0")
     scraper = Scraper(address_of(server))
