@@ -6,6 +6,7 @@
 #include "base/limits.hpp"
 #include "http/origin.hpp"
 #include "io/socket.hpp"
+#include "io/unix_peer.hpp"
 
 namespace pillion::app {
 
@@ -20,6 +21,9 @@ constexpr std::int64_t gib = 1024 * mib;
 bool is_endpoint_path(std::string_view text) {
     return text.starts_with('/') && text.find_first_of(" ?#") == text.npos;
 }
+
+bool is_user(std::string_view text) { return io::find_user(text).has_value(); }
+bool is_group(std::string_view text) { return io::find_group(text).has_value(); }
 
 bool is_listen_spec(std::string_view text) {
     return static_cast<bool>(io::parse_listen_spec(text));
@@ -92,6 +96,24 @@ void add_http(config_table& to) {
                   .min = 1,
                   .help = "Further names that Host may carry",
                   .live = true,
+                  .http_only = true});
+    to.push_back({.section = "http",
+                  .name = "unix_users",
+                  .flag = "--unix-users",
+                  .type = text_list,
+                  .min = 1,
+                  .is_valid = is_user,
+                  .expected = "a user of this machine, by name or number",
+                  .help = "Further users that unix sockets serve, by name or number",
+                  .http_only = true});
+    to.push_back({.section = "http",
+                  .name = "unix_groups",
+                  .flag = "--unix-groups",
+                  .type = text_list,
+                  .min = 1,
+                  .is_valid = is_group,
+                  .expected = "a group of this machine, by name or number",
+                  .help = "Groups whose users unix sockets serve, by name or number",
                   .http_only = true});
     to.push_back({.section = "http",
                   .name = "insecure_no_auth",

@@ -22,6 +22,8 @@ enum class key_id : std::uint8_t {
     path,
     allowed_origins,
     allowed_hosts,
+    unix_users,
+    unix_groups,
     insecure_no_auth,
     legacy_sse,
     threads,

@@ -18,6 +18,7 @@ class settings_maker {
         : keys_(keys), values_(values), faults_(faults) {}
 
     void read_http(settings& to) {
+        read_unix_peers(to);
         read_listeners(to);
         if (given(key_id::path)) {
             to.path = text(key_id::path);
@@ -189,6 +190,16 @@ class settings_maker {
                            (in_file ? key.path() : key.flag) + ": " + text});
     }
 
+    // Names were found when the values were checked.
+    void read_unix_peers(settings& to) {
+        for (const std::string& name : of(key_id::unix_users).texts) {
+            to.unix_peers.users.push_back(io::find_user(name).value());
+        }
+        for (const std::string& name : of(key_id::unix_groups).texts) {
+            to.unix_peers.groups.push_back(io::find_group(name).value());
+        }
+    }
+
     void read_listeners(settings& to) {
         key_id from = key_id::listen;
         std::vector<std::string> specs = of(from).texts;
@@ -202,6 +213,7 @@ class settings_maker {
         to.insecure_no_auth = number(key_id::insecure_no_auth, 0) != 0;
         for (std::size_t i = 0; i < specs.size(); ++i) {
             if (auto spec = read_listener(from, i, specs[i], to)) {
+                spec->others = !to.unix_peers.unnamed();
                 to.listen.push_back(std::move(*spec));
             }
         }
@@ -311,6 +323,7 @@ void keep_fixed(settings& next, const settings& running) {
     next.listen = running.listen;
     next.metrics_listen = running.metrics_listen;
     next.path = running.path;
+    next.unix_peers = running.unix_peers;
     next.threads = running.threads;
     next.io = running.io;
     next.insecure_no_auth = running.insecure_no_auth;

@@ -18,6 +18,7 @@
 #include "io/backend_factory.hpp"
 #include "io/reactor.hpp"
 #include "io/socket.hpp"
+#include "io/unix_peer.hpp"
 #include "mcp/definitions.hpp"
 #include "mcp/service.hpp"
 
@@ -31,6 +32,7 @@ struct settings {
     io::backend_mode io = io::backend_mode::automatic;
     std::vector<std::string> allowed_origins;
     std::vector<std::string> allowed_hosts;
+    io::unix_peers unix_peers;
     bool insecure_no_auth = false;
     bool legacy_sse = true;
     std::int64_t drain_timeout_ms = limits::drain_timeout_ms;

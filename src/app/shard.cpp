@@ -69,6 +69,7 @@ port::port(mcp::engine& e, io::listen_socket socket, const io::listen_spec& spec
       bound_port_(io::local_port(socket_.fd())),
       among_(among),
       connections_max_(set.http.connections_max),
+      peers_(set.unix_peers),
       transport_(e, options_of(bound_port_, spec, set)),
       server_(loop_, transport_, set.http),
       listener_(loop_, socket_.fd(), *this) {
@@ -122,7 +123,9 @@ bool port::idle() const noexcept {
 }
 
 void port::take(int fd) noexcept {
-    server_.serve(std::make_unique<io::tcp_stream>(loop_, fd, io::peer_of(fd)));
+    // A socket without a port is a unix socket, whoever opened it.
+    const bool known = bound_port_ != 0 || peers_.unnamed() || peers_.allow(fd);
+    server_.serve(std::make_unique<io::tcp_stream>(loop_, fd, io::peer_of(fd)), known ? 0 : 403);
 }
 
 void port::collect(base::metrics_page& to) const {
@@ -133,6 +136,7 @@ void port::collect(base::metrics_page& to) const {
                "Connections that were turned away as there were too many.", n.over_cap,
                {{"with", "503"}});
     to.counter("pillion_http_connections_refused_total", "", n.unwanted, {{"with", "429"}});
+    to.counter("pillion_http_connections_refused_total", "", n.forbidden, {{"with", "403"}});
     to.counter("pillion_http_connections_refused_total", "", listener_.refused(),
                {{"with", "close"}});
     to.counter("pillion_http_accept_failures_total", "Failures of accept.", listener_.failed());

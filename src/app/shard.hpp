@@ -18,6 +18,7 @@
 #include "io/listener.hpp"
 #include "io/reactor.hpp"
 #include "io/socket.hpp"
+#include "io/unix_peer.hpp"
 #include "mcp/engine.hpp"
 #include "mcp/http_transport.hpp"
 
@@ -58,6 +59,7 @@ class port final : public io::connection_sink, private spread::taker, private mc
     std::uint16_t bound_port_;  // 0 for a unix socket
     spread* among_;
     std::size_t connections_max_;
+    io::unix_peers peers_;
     mcp::http_transport transport_;
     http::server server_;
     io::listener listener_;

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string_view>
 
 namespace pillion::base {
@@ -32,6 +33,28 @@ struct bytes_hash {
     // The hash of `bytes`.
     std::size_t operator()(std::string_view bytes) const noexcept {
         return static_cast<std::size_t>(hash_bytes(bytes));
+    }
+};
+
+// For names of our own that strangers look up: they may know it and cannot choose what is in the
+// table, so that it needs no key. Values are those of this program's run only.
+struct name_hash {
+    using is_transparent = void;
+    // The hash of `name`: a multiplication for each eight bytes.
+    std::size_t operator()(std::string_view name) const noexcept {
+        constexpr std::uint64_t odd = 0x9E3779B97F4A7C15U;
+        std::uint64_t sum = name.size() * odd;
+        const char* at = name.data();
+        for (std::size_t left = name.size(); left > 0;) {
+            const std::size_t bytes = left < 8 ? left : 8;
+            std::uint64_t word = 0;
+            std::memcpy(&word, at, bytes);
+            sum = (sum ^ word) * odd;
+            sum ^= sum >> 32U;
+            at += bytes;
+            left -= bytes;
+        }
+        return static_cast<std::size_t>(sum);
     }
 };
 

@@ -62,7 +62,7 @@ class line {
     }
 
     void add(const field& f) noexcept {
-        if (cut_) {
+        if (cut_ || f.key.empty()) {
             return;
         }
         const std::size_t before = used_;

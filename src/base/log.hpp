@@ -76,6 +76,11 @@ inline field kv(std::string_view key, double value) noexcept {
     return f;
 }
 
+// A field of some lines only: left out without a value.
+inline field kv_unless_empty(std::string_view key, std::string_view value) noexcept {
+    return kv(value.empty() ? std::string_view{} : key, value);
+}
+
 // Sets what is printed and how. At start-up; may change at run time from any thread.
 void set_level(level lowest) noexcept;
 void set_format(format f) noexcept;

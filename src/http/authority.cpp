@@ -1,14 +1,21 @@
 #include "http/authority.hpp"
 
+#include <array>
+
 #include "base/ascii.hpp"
 
 namespace pillion::http {
 
 namespace {
 
-bool is_host_char(char c) noexcept {
-    return base::is_alnum(c) || c == '-' || c == '.' || c == '_' || c == '~';
-}
+constexpr std::array<bool, 256> host_chars = [] {
+    std::array<bool, 256> table{};
+    for (std::size_t i = 0; i < 128; ++i) {
+        const char c = static_cast<char>(i);
+        table[i] = base::is_alnum(c) || c == '-' || c == '.' || c == '_' || c == '~';
+    }
+    return table;
+}();
 
 // The length of the host at the front of `text`; 0 when there is no valid one.
 std::size_t host_length(std::string_view text) noexcept {
@@ -17,7 +24,7 @@ std::size_t host_length(std::string_view text) noexcept {
     }
     std::size_t at = 0;
     if (text.front() != '[') {
-        while (at < text.size() && is_host_char(text[at])) {
+        while (at < text.size() && host_chars[static_cast<unsigned char>(text[at])]) {
             ++at;
         }
         return at;

@@ -141,7 +141,8 @@ void connection::on_closed(int) noexcept {
 
 connection::step connection::reject() noexcept {
     choose_request_id({});
-    return refuse_and_close(nullptr, refusal_, "too many connections");
+    return refuse_and_close(nullptr, refusal_,
+                            refusal_ == 403 ? "this user may not connect" : "too many connections");
 }
 
 connection::step connection::advance() noexcept {

@@ -17,6 +17,10 @@ std::string_view exchange::peer() const noexcept { return owner_.stream_->peer()
 
 std::string_view exchange::peer_address() const noexcept { return owner_.stream_->peer_address(); }
 
+std::string_view exchange::peer_principal() const noexcept {
+    return owner_.stream_->peer_principal();
+}
+
 std::string_view exchange::request_id() const noexcept { return owner_.request_id(); }
 
 io::reactor& exchange::loop() noexcept { return owner_.server_.loop(); }

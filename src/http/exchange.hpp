@@ -69,6 +69,8 @@ class exchange {
     // The peer, for logs and limits. Lives with the connection.
     std::string_view peer() const noexcept;
     std::string_view peer_address() const noexcept;
+    // Who it is, where the system vouches for it (io/stream.hpp); lives as long.
+    std::string_view peer_principal() const noexcept;
     // The value for X-Request-Id: the client's if it was acceptable (visible ASCII, at most
     // limits::request_id_bytes_max), else one made here. Sent on every response by the connection.
     // Valid until the exchange is finished or gone.

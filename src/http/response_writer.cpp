@@ -86,6 +86,9 @@ class head_writer {
     }
     void status_line(std::uint16_t status) noexcept {
         // Always our own version, also to HTTP/1.0 clients (RFC 9110 §2.5).
+        if (status == 200) {
+            return text("HTTP/1.1 200 OK\r\n");
+        }
         text("HTTP/1.1 ");
         number(status);
         text(" ");

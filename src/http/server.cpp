@@ -37,11 +37,12 @@ server::server(io::reactor& loop, request_handler& handler, const server_limits&
 
 server::~server() { PILLION_ASSERT(idle()); }
 
-void server::serve(std::unique_ptr<io::stream> stream) noexcept {
+void server::serve(std::unique_ptr<io::stream> stream, std::uint16_t refusal) noexcept {
     auto* c = new connection(*this, std::move(stream));
     open_.push_back(*c);
-    std::uint16_t refusal = 0;
-    if (count_ >= limits_.connections_max) {
+    if (refusal != 0) {
+        ++counts_.forbidden;
+    } else if (count_ >= limits_.connections_max) {
         refusal = 503;
         ++counts_.over_cap;
     } else {

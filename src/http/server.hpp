@@ -40,6 +40,7 @@ struct server_counts {
     std::uint64_t opened = 0;
     std::uint64_t over_cap = 0;                // connections that were one too many
     std::uint64_t unwanted = 0;                // … and those that the handler refused (on_open)
+    std::uint64_t forbidden = 0;               // … or whoever accepted them
     std::uint64_t slow_senders = 0;            // heads and bodies cut because they dripped
     std::uint64_t slow_readers = 0;            // streams cut because nothing was read
     std::uint64_t requests = 0;                // heads that could be read
@@ -58,7 +59,8 @@ class server {
     ~server();
 
     // Serves a connected stream. Over the cap it is answered 503 and closed.
-    void serve(std::unique_ptr<io::stream> stream) noexcept;
+    // `refusal`: not 0 when it is only told that, as the status of whatever it asks.
+    void serve(std::unique_ptr<io::stream> stream, std::uint16_t refusal = 0) noexcept;
 
     // Stops keep-alive: idle connections close when they have been quiet for
     // limits::drain_quiet_ms, busy ones after their answer, with "Connection: close". Event streams

@@ -15,8 +15,11 @@
 #include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <utility>
+
+#include "io/unix_peer.hpp"
 
 namespace pillion::io {
 
@@ -156,7 +159,7 @@ result<void> clear_stale(const std::string& path, address& at) {
     return ok();
 }
 
-result<listen_socket> claim_unix(const std::string& path) {
+result<listen_socket> claim_unix(const std::string& path, bool others) {
     address at;
     auto* name = reinterpret_cast<sockaddr_un*>(&at.storage);
     if (path.empty() || path.size() >= sizeof name->sun_path) {
@@ -174,8 +177,9 @@ result<listen_socket> claim_unix(const std::string& path) {
     }
     // fchmod before bind decides the mode of the file together with the umask; the umask is set as
     // well, so that there is no moment in which others could connect.
-    static_cast<void>(::fchmod(made.fd(), 0600));
-    const mode_t before = ::umask(0177);
+    const mode_t mode = others ? 0666 : 0600;
+    static_cast<void>(::fchmod(made.fd(), mode));
+    const mode_t before = ::umask(0777 & ~mode);
     const int bound = ::bind(made.fd(), at.get(), at.bytes);
     const int why = errno;
     ::umask(before);
@@ -228,6 +232,20 @@ void print_inet(const address& from, peer_name& out) noexcept {
     out.text_bytes = static_cast<std::uint8_t>(bytes);
     out.address_begin = brackets ? 1 : 0;
     out.address_bytes = static_cast<std::uint8_t>(std::strlen(host));
+}
+
+peer_name unix_name(std::optional<uid_t> user) noexcept {
+    constexpr std::size_t family_bytes = std::string_view("unix:").size();
+    peer_name made = peer_name::of_text("unix:uid:");
+    if (!user) {
+        made.text_bytes = family_bytes - 1;
+        return made;
+    }
+    const auto end = std::to_chars(made.text + made.text_bytes, std::end(made.text), *user).ptr;
+    made.text_bytes = static_cast<std::uint8_t>(end - made.text);
+    made.principal_begin = family_bytes;
+    made.principal_bytes = static_cast<std::uint8_t>(made.text_bytes - family_bytes);
+    return made;
 }
 
 bool is_loopback_address(const address& at) noexcept {
@@ -347,8 +365,8 @@ result<std::vector<listen_socket>> open_listeners(const listen_spec& spec, std::
     if (spec.kind == listen_kind::tcp) {
         return open_tcp(spec, shards);
     }
-    auto first =
-        spec.kind == listen_kind::unix_path ? claim_unix(spec.path) : adopt_inherited(spec.fd);
+    auto first = spec.kind == listen_kind::unix_path ? claim_unix(spec.path, spec.others)
+                                                     : adopt_inherited(spec.fd);
     if (!first) {
         return first.error();
     }
@@ -406,7 +424,7 @@ peer_name peer_of(int fd) noexcept {
         return peer_name::of_text("unknown");
     }
     if (at.storage.ss_family == AF_UNIX) {
-        return peer_name::of_text("unix");
+        return unix_name(peer_user(fd));
     }
     peer_name made;
     print_inet(at, made);

@@ -24,6 +24,7 @@ struct listen_spec {
     std::string host;        // tcp: a numeric address or a name ("localhost"), without brackets
     std::uint16_t port = 0;  // tcp: 0 lets the system choose
     std::string path;        // unix_path
+    bool others = false;     // … whose file admits every user: who may connect is seen later
     int fd = -1;             // inherited
 };
 
@@ -59,7 +60,8 @@ class listen_socket {
 
 // One listening socket per shard for `spec`. TCP: separate sockets that share the port by
 // SO_REUSEPORT when `shards` > 1; a port that any other socket listens on is an error, also when
-// that one allows sharing. Unix and inherited: duplicates of one descriptor. TCP_NODELAY is set on
+// that one allows sharing. Unix and inherited: duplicates of one descriptor; the file of a unix
+// socket has mode 0600, or 0666 for `others`. TCP_NODELAY is set on
 // the listening socket, accepted ones inherit it. Refuses with the errno of the failed call.
 result<std::vector<listen_socket>> open_listeners(const listen_spec& spec, std::size_t shards);
 
@@ -74,14 +76,19 @@ struct peer_name {
     std::uint8_t text_bytes = 0;
     std::uint8_t address_begin = 0;  // the address inside `text`, without brackets and port
     std::uint8_t address_bytes = 0;
+    std::uint8_t principal_begin = 0;  // who the system says it is
+    std::uint8_t principal_bytes = 0;
 
     std::string_view view() const noexcept { return {text, text_bytes}; }
     std::string_view address() const noexcept { return {text + address_begin, address_bytes}; }
+    std::string_view principal() const noexcept {
+        return {text + principal_begin, principal_bytes};
+    }
     // A fixed name without an address ("stdio", "unix").
     static peer_name of_text(std::string_view name) noexcept;
 };
 
-// "127.0.0.1:50000", "[::1]:50000" or "unix"; IPv4-mapped addresses are shown as IPv4.
+// "127.0.0.1:50000", "[::1]:50000" or "unix:uid:1000"; IPv4-mapped addresses are shown as IPv4.
 peer_name peer_of(int fd) noexcept;
 
 // Makes the system ignore new handshakes with a listening TCP socket, while those under way are

@@ -69,10 +69,14 @@ class stream {
         return true;
     }
 
-    // Short text of the peer for logs ("127.0.0.1:50000", "unix", "stdio"). Lives with the stream.
+    // Short text of the peer for logs ("127.0.0.1:50000", "unix:uid:1000", "stdio"). Lives with the
+    // stream.
     virtual std::string_view peer() const noexcept = 0;
     // The peer's address without port, for per-address limits. Empty when it has none.
     virtual std::string_view peer_address() const noexcept = 0;
+    // Who the peer is, where the system vouches for it: "uid:1000" at a unix socket. Lives with the
+    // stream.
+    virtual std::string_view peer_principal() const noexcept { return {}; }
 };
 
 }  // namespace pillion::io

@@ -41,6 +41,7 @@ class tcp_stream final : public stream, private flushable {
     bool close_if_quiet() noexcept override;
     std::string_view peer() const noexcept override { return peer_.view(); }
     std::string_view peer_address() const noexcept override { return peer_.address(); }
+    std::string_view peer_principal() const noexcept override { return peer_.principal(); }
 
     int fd() const noexcept { return fd_; }
 

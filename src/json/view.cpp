@@ -5,14 +5,37 @@
 
 #include "base/number.hpp"
 #include "json/node.hpp"
+#include "json/swar.hpp"
 
 namespace pillion::json {
 
 namespace {
 
+// Names are short: words that overlap are cheaper than a call.
 bool same(const node* key, std::string_view text) noexcept {
-    return key->size == text.size() &&
-           (text.empty() || std::memcmp(key->text, text.data(), text.size()) == 0);
+    const std::size_t size = text.size();
+    if (key->size != size) {
+        return false;
+    }
+    const char* const a = key->text;
+    const char* const b = text.data();
+    if (size > 16) {
+        return std::memcmp(a, b, size) == 0;
+    }
+    if (size >= 8) {
+        return swar::load<std::uint64_t>(a) == swar::load<std::uint64_t>(b) &&
+               swar::load<std::uint64_t>(a + size - 8) == swar::load<std::uint64_t>(b + size - 8);
+    }
+    if (size >= 4) {
+        return swar::load<std::uint32_t>(a) == swar::load<std::uint32_t>(b) &&
+               swar::load<std::uint32_t>(a + size - 4) == swar::load<std::uint32_t>(b + size - 4);
+    }
+    for (std::size_t i = 0; i < size; ++i) {
+        if (a[i] != b[i]) {
+            return false;
+        }
+    }
+    return true;
 }
 
 bool has_type(const node* n, kind type) noexcept { return n != nullptr && n->type == type; }

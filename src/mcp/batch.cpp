@@ -50,6 +50,7 @@ void batch::run_member(json::view message, const session_ref& s) {
         return engine_.refuse(r, f);
     }
     r.payer = holder_.payer;
+    r.principal = holder_.principal;
     fault f;
     if (!std::exchange(paid_, false) &&
         !engine_.limits().request(r.payer, engine_.options().limit, f)) {

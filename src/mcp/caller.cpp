@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/hash.hpp"
+#include "http/exchange.hpp"
 
 namespace pillion::mcp {
 
@@ -52,8 +53,17 @@ caller caller::at(std::string_view address) noexcept {
     return made;
 }
 
-void caller::set_principal(std::string_view name) noexcept {
-    principal = key_of('p', name.data(), name.size());
+void caller::set_principal(std::string_view who) noexcept {
+    principal = key_of('p', who.data(), who.size());
+    name = who;
+}
+
+caller caller::of(const http::exchange& connection) noexcept {
+    caller made = at(connection.peer_address());
+    if (const std::string_view who = connection.peer_principal(); !who.empty()) {
+        made.set_principal(who);
+    }
+    return made;
 }
 
 }  // namespace pillion::mcp

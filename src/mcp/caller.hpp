@@ -7,11 +7,16 @@
 #include <cstdint>
 #include <string_view>
 
+namespace pillion::http {
+class exchange;
+}
+
 namespace pillion::mcp {
 
 struct caller {
     std::uint64_t address = 0;
     std::uint64_t principal = 0;  // 0: anonymous
+    std::string_view name;        // of the principal; lives as long as its owner says
     // This machine: loopback, a unix socket, stdio. Budgets that nobody configured leave it alone.
     bool local = true;
 
@@ -22,8 +27,10 @@ struct caller {
     // for pipes, which count as one. An IPv6 address stands for its /64, which is what one customer
     // gets (RFC 6177); one that maps IPv4 stands for that.
     static caller at(std::string_view address) noexcept;
-    // Who has authenticated. REQUIRES: not empty.
-    void set_principal(std::string_view name) noexcept;
+    // Who has authenticated, which stays where it is. REQUIRES: not empty.
+    void set_principal(std::string_view who) noexcept;
+    // The other end of a connection, for as long as that lives.
+    static caller of(const http::exchange& connection) noexcept;
 };
 
 }  // namespace pillion::mcp

@@ -47,7 +47,7 @@ void free_client(void* tag) noexcept { delete static_cast<http_client*>(tag); }
 }  // namespace
 
 std::uint16_t http_transport::on_open(http::exchange& first) noexcept {
-    const caller from = caller::at(first.peer_address());
+    const caller from = caller::of(first);
     count_table::hold counted;
     if (!engine_.limits().connect(from, engine_.options().limit, counted)) {
         return 429;

@@ -26,7 +26,7 @@ void http_client::attach(http::exchange& ex, request& r) noexcept {
     exchange_ = &ex;
     live_ = &r;
     r.channel = this;
-    r.payer = from;
+    r.charge(from);
     ex.listen(this);
 }
 

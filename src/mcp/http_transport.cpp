@@ -285,7 +285,7 @@ void http_transport::handle_batch(http::exchange& ex, request& r, json::view roo
         return engine_.discard(r);
     }
     r.head = nullptr;
-    r.payer = c.from;
+    r.charge(c.from);
     auto* all = new http_batch(engine_, r, ex, c.origin);
     all->run(root, s);
 }

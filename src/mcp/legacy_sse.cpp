@@ -5,7 +5,7 @@
 namespace pillion::mcp {
 
 legacy_sse::legacy_sse(engine& e, http::exchange& ex)
-    : message_pipe(e, "sse-", false, caller::at(ex.peer_address()), true),
+    : message_pipe(e, "sse-", false, caller::of(ex), true),
       exchange_(&ex),
       id_(session_table::new_id(e.shard())) {
     engine_.shared().sse_streams().add(id_);

@@ -45,7 +45,13 @@ class pipe_batch final : public batch {
 
 message_pipe::message_pipe(engine& e, std::string_view prefix, bool serves_modern,
                            const caller& from, bool paid)
-    : paced_listener(e), prefix_(prefix), serves_modern_(serves_modern), from_(from), paid_(paid) {
+    : paced_listener(e),
+      prefix_(prefix),
+      serves_modern_(serves_modern),
+      name_(from.name),
+      from_(from),
+      paid_(paid) {
+    from_.name = name_;  // the connection may be gone before the last call ends
     engine_.changes().add(*this);
 }
 
@@ -98,7 +104,7 @@ void message_pipe::count_message() noexcept {
 
 void message_pipe::take_message(std::string_view text) {
     request& r = engine_.make();
-    r.payer = from_;
+    r.charge(from_);
     count_message();
     r.request_id = r.memory.dup({request_id_, request_id_bytes_});
     base::chunk* input = engine_.loop().chunks().try_take(text.size() + limits::padding);

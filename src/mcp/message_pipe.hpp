@@ -63,6 +63,7 @@ class message_pipe : public reply_channel, protected paced_listener {
 
     std::string_view prefix_;
     bool serves_modern_;
+    std::string name_;
     caller from_;
     bool paid_;
     session_ref session_;

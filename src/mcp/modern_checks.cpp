@@ -1,5 +1,6 @@
 #include "mcp/modern_checks.hpp"
 
+#include "base/ascii.hpp"
 #include "base/base64.hpp"
 #include "base/utf8.hpp"
 #include "http/head.hpp"
@@ -24,17 +25,8 @@ bool mismatch(fault& why, safe_text message) noexcept {
     return fail(why, rpc::header_mismatch, 400, message);
 }
 
-// Printable ASCII, space and tab: what a header field may carry here.
-bool plain_bytes(std::string_view value) noexcept {
-    bool bad = false;
-    for (const char c : value) {  // to the end: without branches, many bytes at a time
-        bad |= (c < 0x20 || c > 0x7E) && c != '\t';
-    }
-    return !bad;
-}
-
 bool usable(const http::request_head& head, http::header_id id) noexcept {
-    return head.count(id) == 1 && plain_bytes(head.get(id));
+    return head.count(id) == 1 && base::is_ascii_field_value(head.get(id));
 }
 
 // Of a version that is not known: no version is longer.
@@ -260,7 +252,7 @@ bool check_param_headers(request& r, fault& why) {
             continue;
         }
         const std::string_view value = r.head->find(p.header_name);
-        if (!in_body || count != 1 || !plain_bytes(value) ||
+        if (!in_body || count != 1 || !base::is_ascii_field_value(value) ||
             !param_matches(argument, value, r.memory)) {
             return mismatch(why, "Mcp-Param header does not match the arguments");
         }

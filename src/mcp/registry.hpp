@@ -101,7 +101,7 @@ class registry {
 
  private:
     template <class T>
-    using index = std::unordered_map<std::string_view, T, base::bytes_hash, std::equal_to<>>;
+    using index = std::unordered_map<std::string_view, T, base::name_hash, std::equal_to<>>;
 
     bool add_tools(std::string& fault, std::vector<std::string>& warnings);
     bool add_prompts(std::string& fault);

@@ -70,6 +70,12 @@ struct request_state : base::list_hook<in_flight_tag> {
         meta = mcp::request_meta::of(given);
     }
 
+    // Who pays for it, and whose it is.
+    void charge(const mcp::caller& who) noexcept {
+        payer = who;
+        payer.name = principal = memory.dup(who.name);
+    }
+
     // A buffer for an outgoing message, with room for any framing in front.
     base::byte_buffer new_message() noexcept;
 

@@ -232,7 +232,8 @@ def test_a_thread_that_does_not_answer_is_left_out(start, make_client):
     assert page.value("pillion_threads", io=server.arguments[3]) == 1
     page = scraper.page()
     assert page.value("pillion_metrics_threads_missing") == 0
-    assert page.value("pillion_loop_stalls_total") == stalls
+    # A machine that is busy with other things adds some.
+    assert page.value("pillion_loop_stalls_total") >= stalls
     assert 1.5 <= page.value("pillion_loop_stall_longest_seconds") < 15
     assert page.calls(gen_ai_tool_name="test_block_loop") == stalls
     scraper.connection.close()

@@ -76,25 +76,27 @@ options:
   no_ignore: yes
   root: 2024
 )");
-    EXPECT_EQ(c.said(),
-              "2:9: http.port: \"70000\" is not a number from 0 to 65535\n"
-              "3:3: http: unknown key \"prot\"; there are host, port, listen, path, "
-              "allowed_origins, allowed_hosts, insecure_no_auth, legacy_sse, timeout_header\n"
-              "4:9: http.path: \"mcp\" is not a path that begins with / and holds no blank, ? or "
-              "#\n"
-              "7:7: http.allowed_origins: \"nonsense\" is not an origin (scheme://host[:port], "
-              "null or *)\n"
-              "8:1: unknown section \"htpp\"; there are http, server, log, limits, metrics, rates, "
-              "options, tools\n"
-              "10:10: log.level: \"loud\" is not debug, info, warn, error or off\n"
-              "11:3: the key \"level\" stands twice\n"
-              "12:9: limits: must be a mapping of keys\n"
-              "14:12: server.threads: \"4\" is not a number from 1 to 256, or auto\n"
-              "15:7: server.io: found a mapping and not auto, uring or epoll\n"
-              "16:18: server.drain_timeout: \"5\" is not a duration such as 500ms, 30s, 5m or "
-              "2h\n"
-              "18:14: options.no_ignore: \"yes\" is not true or false\n"
-              "19:9: options.root: \"2024\" is not a text; put it in quotes\n");
+    EXPECT_EQ(
+        c.said(),
+        "2:9: http.port: \"70000\" is not a number from 0 to 65535\n"
+        "3:3: http: unknown key \"prot\"; there are host, port, listen, path, "
+        "allowed_origins, allowed_hosts, unix_users, unix_groups, insecure_no_auth, legacy_sse, "
+        "timeout_header\n"
+        "4:9: http.path: \"mcp\" is not a path that begins with / and holds no blank, ? or "
+        "#\n"
+        "7:7: http.allowed_origins: \"nonsense\" is not an origin (scheme://host[:port], "
+        "null or *)\n"
+        "8:1: unknown section \"htpp\"; there are http, server, log, limits, metrics, rates, "
+        "options, tools\n"
+        "10:10: log.level: \"loud\" is not debug, info, warn, error or off\n"
+        "11:3: the key \"level\" stands twice\n"
+        "12:9: limits: must be a mapping of keys\n"
+        "14:12: server.threads: \"4\" is not a number from 1 to 256, or auto\n"
+        "15:7: server.io: found a mapping and not auto, uring or epoll\n"
+        "16:18: server.drain_timeout: \"5\" is not a duration such as 500ms, 30s, 5m or "
+        "2h\n"
+        "18:14: options.no_ignore: \"yes\" is not true or false\n"
+        "19:9: options.root: \"2024\" is not a text; put it in quotes\n");
 }
 
 TEST(config_reader, limits_of_tools) {

@@ -54,6 +54,26 @@ TEST(ascii, tokens_and_field_values) {
     EXPECT_FALSE(is_field_value(std::string_view("a\0b", 3)));
 }
 
+// Every byte at every place of values around the eight bytes that are looked at together.
+TEST(ascii, field_values_are_judged_by_each_of_their_bytes) {
+    for (std::size_t size = 1; size <= 25; ++size) {
+        for (std::size_t at = 0; at < size; ++at) {
+            for (int byte = 0; byte < 256; ++byte) {
+                for (const char filler : {'x', '\t', ' ', '~', '\xFF'}) {
+                    std::string text(size, filler);
+                    text[at] = static_cast<char>(byte);
+                    const bool control = (byte < 0x20 && byte != '\t') || byte == 0x7F;
+                    const bool ascii = byte < 0x80 && (filler != '\xFF' || size == 1);
+                    ASSERT_EQ(is_field_value(text), !control) << size << " " << at << " " << byte;
+                    ASSERT_EQ(is_ascii_field_value(text), !control && ascii)
+                        << size << " " << at << " " << byte;
+                }
+            }
+        }
+    }
+    EXPECT_TRUE(is_ascii_field_value(""));
+}
+
 TEST(ascii, equality_ignores_case_of_letters_only) {
     EXPECT_TRUE(equals_ignore_case("Content-LENGTH", "content-length"));
     EXPECT_FALSE(equals_ignore_case("a", "ab"));

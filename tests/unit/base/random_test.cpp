@@ -103,6 +103,26 @@ TEST(hash_bytes, is_stable_within_the_process) {
     EXPECT_EQ(bytes_hash()("a"), hash_bytes("a"));
 }
 
+TEST(name_hash, every_byte_and_every_length_counts) {
+    std::set<std::size_t> seen;
+    std::size_t names = 0;
+    for (std::size_t size = 0; size <= 40; ++size) {
+        std::string name(size, '\0');
+        seen.insert(name_hash()(name));
+        ++names;
+        for (std::size_t at = 0; at < size; ++at) {
+            for (const char byte : {'a', 'b', 'A', '_', '\xFF'}) {
+                name[at] = byte;
+                seen.insert(name_hash()(name));
+                ++names;
+            }
+            name[at] = '\0';
+        }
+    }
+    EXPECT_EQ(seen.size(), names);
+    EXPECT_EQ(name_hash()("echo"), name_hash()(std::string("echo")));
+}
+
 TEST(clock, runs_forward) {
     const monotonic_ns before = monotonic_now();
     const std::int64_t after = monotonic_now_ns();

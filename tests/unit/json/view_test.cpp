@@ -118,6 +118,20 @@ TEST(json_view, keys_compare_by_their_whole_length) {
     EXPECT_EQ(d.root()[std::string_view("a\0", 2)].i64(), 3);
 }
 
+TEST(json_view, keys_compare_by_every_byte) {
+    for (std::size_t size = 0; size <= 40; ++size) {
+        std::string key(size, 'k');
+        const auto doc = document::parse(R"({"other":0,")" + key + R"(":1})");
+        ASSERT_TRUE(doc.ok());
+        EXPECT_EQ(doc->root()[key].i64(), 1) << size;
+        for (std::size_t at = 0; at < size; ++at) {
+            key[at] = 'x';
+            EXPECT_FALSE(doc->root()[key].exists()) << size << " " << at;
+            key[at] = 'k';
+        }
+    }
+}
+
 TEST(json_view, iterates_in_input_order_over_nested_values) {
     const document d = doc(R"({"z":[1,[2,{"q":3}],4],"a":{"b":{}},"m":5})");
     std::string keys;
