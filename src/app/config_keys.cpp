@@ -44,7 +44,7 @@ std::string size_text(std::int64_t n) {
                                       : std::to_string(n) + "B";
 }
 
-void add_http(config_table& to) {
+void add_listeners(config_table& to) {
     to.push_back({.section = "http",
                   .name = "host",
                   .flag = "--host",
@@ -79,6 +79,10 @@ void add_http(config_table& to) {
                   .expected = "a path that begins with / and holds no blank, ? or #",
                   .help = "Path of the MCP endpoint",
                   .http_only = true});
+}
+
+// Who may call, and from where.
+void add_callers(config_table& to) {
     to.push_back({.section = "http",
                   .name = "allowed_origins",
                   .flag = "--allowed-origins",
@@ -420,7 +424,8 @@ config_table make_tool_table(const std::string& section) {
 
 config_table make_config_table(std::vector<detail::own_option>& own, server_profile otherwise) {
     config_table all;
-    add_http(all);
+    add_listeners(all);
+    add_callers(all);
     add_server(all);
     add_limits(all);
     add_metrics(all);

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -76,6 +77,19 @@ class arena {
         }
         text.copy(to, text.size());
         return {to, text.size()};
+    }
+
+    // Whether `text` lies in memory of this arena, so that it lives as long. Takes time linear in
+    // the number of chunks.
+    bool holds(std::string_view text) const noexcept {
+        const std::less_equal<> not_behind;
+        for (const chunk* c = chunks_; c != nullptr; c = c->next) {
+            if (not_behind(c->data(), text.data()) &&
+                not_behind(text.data() + text.size(), c->data() + c->capacity)) {
+                return true;
+            }
+        }
+        return false;
     }
 
     // Gives back the tail [from, end) of the last allocation, whose end is `end`. A large block

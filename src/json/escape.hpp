@@ -20,6 +20,10 @@ namespace pillion::json {
 const char* copy_plain(const char* at, const char* end, char* out) noexcept;
 // The same by one implementation. REQUIRES: available(v).
 const char* copy_plain(const char* at, const char* end, char* out, scan_variant v) noexcept;
+// The same, but it stops at bytes from 0x80 on as well: what it has copied is UTF-8, whatever the
+// text is.
+const char* copy_plain_ascii(const char* at, const char* end, char* out) noexcept;
+const char* copy_plain_ascii(const char* at, const char* end, char* out, scan_variant v) noexcept;
 
 // Room that write_escaped() needs for `size` bytes.
 constexpr std::size_t escaped_size_max(std::size_t size) noexcept { return size * 6 + 16; }

@@ -20,12 +20,44 @@ void writer::escaped_rest(const char* at, const char* end) noexcept {
 }
 
 void writer::string_lossy(std::string_view text) noexcept {
-    begin_value();
-    out_.append('"');
+    char* const begin = out_.reserve(text.size() + 3);
+    char* at = begin;
+    *at = ',';
+    at += comma_ ? 1 : 0;
+    *at++ = '"';
+    const char* const end = text.data() + text.size();
+    const char* const stop = copy_plain_ascii(text.data(), end, at);
+    at += stop - text.data();
+    if (stop == end) [[likely]] {
+        *at++ = '"';
+    }
+    out_.commit(static_cast<std::size_t>(at - begin));
+    comma_ = true;
+    if (stop != end) {
+        lossy_rest({stop, static_cast<std::size_t>(end - stop)});
+    }
+}
+
+void writer::lossy_rest(std::string_view text) noexcept {
     base::utf8::split(
-        text, [this](std::string_view run) { append_escaped(out_, run); },
+        text, [this](std::string_view run) { escaped(run); },
         [this] { out_.append(base::utf8::replacement); });
     out_.append('"');
+}
+
+// Mostly copied; a block with something to escape goes through a table.
+void writer::escaped(std::string_view text) noexcept {
+    const char* at = text.data();
+    const char* const end = at + text.size();
+    while (at != end) {
+        const char* const stop =
+            copy_plain(at, end, out_.reserve(static_cast<std::size_t>(end - at)));
+        out_.commit(static_cast<std::size_t>(stop - at));
+        const char* const block = stop + std::min<std::ptrdiff_t>(end - stop, escape_block);
+        char* const to = out_.reserve(escaped_size_max(escape_block));
+        out_.commit(static_cast<std::size_t>(write_escaped(stop, block, to) - to));
+        at = block;
+    }
 }
 
 void writer::value(view v) noexcept {

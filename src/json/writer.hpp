@@ -127,14 +127,11 @@ class writer {
         out_.commit(static_cast<std::size_t>(base::format(at, number) - begin));
         comma_ = true;
     }
-    void begin_value() noexcept {
-        if (comma_) {
-            out_.append(',');
-        }
-        comma_ = true;
-    }
     // The rest of a string and its closing quote.
     [[gnu::noinline]] void escaped_rest(const char* at, const char* end) noexcept;
+    // The rest of a text of unknown origin, and its closing quote.
+    [[gnu::noinline]] void lossy_rest(std::string_view text) noexcept;
+    void escaped(std::string_view text) noexcept;
     static void check_utf8([[maybe_unused]] std::string_view text) noexcept {
         PILLION_DEBUG_ASSERT(base::utf8::validate(text));
     }

@@ -130,27 +130,44 @@ std::string_view context::variable(std::string_view name) const noexcept {
 
 tool_result context::result() { return tool_result(new_state(*state_)); }
 
-tool_result context::text_parts(const std::string_view* parts, std::size_t count, bool failed) {
+namespace {
+
+// The parts as one text that lives as long as the request; as much of it as there is memory for.
+std::string_view joined(base::arena& memory, const std::string_view* parts, std::size_t count,
+                        std::size_t bytes_max, bool& cut) {
     std::size_t bytes = 0;
     for (std::size_t i = 0; i < count; ++i) {
         bytes += parts[i].size();
     }
-    detail::result_state* out = new_state(*state_);
-    out->failed = failed;
-    char* text = static_cast<char*>(state_->memory.try_allocate(bytes, 1));
+    // Arguments that are given back as they came stay where they are.
+    constexpr std::size_t worth_a_look = 512;
+    if (count == 1 && bytes >= worth_a_look && memory.holds(parts[0])) {
+        return parts[0];
+    }
+    char* text = static_cast<char*>(memory.try_allocate(bytes, 1));
     if (text == nullptr) {
         // As much as may be sent is worth something.
-        out->cut = true;
-        bytes = std::min(bytes, state_->engine.options().result_bytes_max);
-        text = static_cast<char*>(state_->memory.try_allocate(bytes, 1));
+        cut = true;
+        bytes = std::min(bytes, bytes_max);
+        text = static_cast<char*>(memory.try_allocate(bytes, 1));
         bytes = text == nullptr ? 0 : bytes;
     }
     std::size_t done = 0;
     for (std::size_t i = 0; i < count && done < bytes; ++i) {
         done += parts[i].copy(text + done, bytes - done);
     }
+    return {text, bytes};
+}
+
+}  // namespace
+
+tool_result context::text_parts(const std::string_view* parts, std::size_t count, bool failed) {
+    detail::result_state* out = new_state(*state_);
+    out->failed = failed;
+    const std::string_view text =
+        joined(state_->memory, parts, count, state_->engine.options().result_bytes_max, out->cut);
     auto* node = state_->memory.make<detail::content_node>();
-    node->body = {text, bytes};
+    node->body = text;
     out->first = out->last = node;
     out->count = 1;
     return tool_result(out);

@@ -152,6 +152,45 @@ bool compile(const std::string& text, const schema_library& library, const std::
 
 constexpr std::string_view no_arguments = R"({"type":"object","additionalProperties":false})";
 
+// What a tool may not be; what it should not be is added to `warnings`.
+bool check_tool(const detail::tool_definition& d, const std::string& where, std::string& fault,
+                std::vector<std::string>& warnings) {
+    if (d.name.empty() || !base::utf8::validate(d.name)) {
+        fault = where + ": a tool needs a name";
+        return false;
+    }
+    if (!conventional_name(d.name)) {
+        warnings.push_back(where + ": the name should be 1-128 of [A-Za-z0-9_.-]");
+    }
+    if (d.description.empty()) {
+        warnings.push_back(where + ": has no description");
+    }
+    if (!d.handler.async && !d.handler.plain) {
+        fault = where + ": has no handler, call run()";
+        return false;
+    }
+    if (d.terms.ttl.count() <= 0 || d.terms.poll.count() <= 0) {
+        fault = where + ": task_ttl() and task_poll() must be positive";
+        return false;
+    }
+    if (d.timeout_max.count() > 0 && d.timeout_max < d.timeout) {
+        fault = where + ": timeout_max() must not be shorter than timeout()";
+        return false;
+    }
+    if (d.calls.bad_rate) {
+        fault = where + ": rate() must be a number of calls above 0";
+        return false;
+    }
+    if (d.calls.queue_given && d.calls.concurrent == 0) {
+        fault = where + ": queue() needs max_concurrent()";
+        return false;
+    }
+    if (!check_meta(d.meta, where, fault) || !check_end(d.ends, where, fault)) {
+        return false;
+    }
+    return true;
+}
+
 }  // namespace
 
 bool registry::add_tools(std::string& fault, std::vector<std::string>& warnings) {
@@ -163,37 +202,7 @@ bool registry::add_tools(std::string& fault, std::vector<std::string>& warnings)
     for (const auto& given : from_.tools) {
         const detail::tool_definition& d = *given;
         const std::string where = "tool \"" + d.name + "\"";
-        if (d.name.empty() || !base::utf8::validate(d.name)) {
-            fault = where + ": a tool needs a name";
-            return false;
-        }
-        if (!conventional_name(d.name)) {
-            warnings.push_back(where + ": the name should be 1-128 of [A-Za-z0-9_.-]");
-        }
-        if (d.description.empty()) {
-            warnings.push_back(where + ": has no description");
-        }
-        if (!d.handler.async && !d.handler.plain) {
-            fault = where + ": has no handler, call run()";
-            return false;
-        }
-        if (d.terms.ttl.count() <= 0 || d.terms.poll.count() <= 0) {
-            fault = where + ": task_ttl() and task_poll() must be positive";
-            return false;
-        }
-        if (d.timeout_max.count() > 0 && d.timeout_max < d.timeout) {
-            fault = where + ": timeout_max() must not be shorter than timeout()";
-            return false;
-        }
-        if (d.calls.bad_rate) {
-            fault = where + ": rate() must be a number of calls above 0";
-            return false;
-        }
-        if (d.calls.queue_given && d.calls.concurrent == 0) {
-            fault = where + ": queue() needs max_concurrent()";
-            return false;
-        }
-        if (!check_meta(d.meta, where, fault) || !check_end(d.ends, where, fault)) {
+        if (!check_tool(d, where, fault, warnings)) {
             return false;
         }
         tool t;

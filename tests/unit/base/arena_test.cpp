@@ -148,5 +148,25 @@ TEST(arena, what_no_chunk_can_hold_is_refused) {
     EXPECT_EQ(pool.try_take(SIZE_MAX - 100), nullptr);
 }
 
+TEST(arena, knows_what_it_holds) {
+    chunk_pool pool;
+    arena memory(pool);
+    EXPECT_FALSE(memory.holds("abc"));
+    const std::string_view small = memory.dup("abc");
+    const std::string_view large = memory.dup(std::string(100'000, 'x'));
+    chunk* const given = pool.take(1000);
+    memory.adopt(given);
+    const std::string_view whole(given->data(), given->capacity);
+    for (const std::string_view inside :
+         {small, large, small.substr(3), large.substr(5, 7), whole}) {
+        EXPECT_TRUE(memory.holds(inside));
+    }
+    const std::string other(large);
+    EXPECT_FALSE(memory.holds(other));
+    EXPECT_FALSE(memory.holds({whole.data(), whole.size() + 1}));
+    EXPECT_FALSE(memory.holds({whole.data() - 1, 2}));
+    EXPECT_FALSE(memory.holds({}));
+}
+
 }  // namespace
 }  // namespace pillion::base

@@ -37,11 +37,17 @@ struct block {
 
 void check_copy(const char* text, std::size_t size, std::size_t plain, scan_variant v) {
     const std::unique_ptr<char[]> out(new char[size]);
-    ASSERT_EQ(copy_plain(text, text + size, out.get(), v) - text,
-              static_cast<std::ptrdiff_t>(plain));
-    ASSERT_EQ(std::string_view(out.get(), plain), std::string_view(text, plain));
-    ASSERT_EQ(copy_plain(text, text + size, out.get()) - text, static_cast<std::ptrdiff_t>(plain));
-    ASSERT_EQ(std::string_view(out.get(), plain), std::string_view(text, plain));
+    const auto copied = [&](const char* stop, std::size_t bytes) {
+        return stop == text + bytes &&
+               std::string_view(out.get(), bytes) == std::string_view(text, bytes);
+    };
+    ASSERT_TRUE(copied(copy_plain(text, text + size, out.get(), v), plain));
+    ASSERT_TRUE(copied(copy_plain(text, text + size, out.get()), plain));
+    const char* const high = std::find_if(
+        text, text + plain, [](char c) { return static_cast<unsigned char>(c) >= 0x80; });
+    const auto ascii = static_cast<std::size_t>(high - text);
+    ASSERT_TRUE(copied(copy_plain_ascii(text, text + size, out.get(), v), ascii));
+    ASSERT_TRUE(copied(copy_plain_ascii(text, text + size, out.get()), ascii));
 }
 
 void check(std::string_view text, std::size_t align, char filler) {

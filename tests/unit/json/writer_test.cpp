@@ -102,6 +102,25 @@ TEST(json_writer, never_writes_a_raw_newline) {
     }
 }
 
+// The builder takes another way to the same text.
+TEST(json_writer, lossy_strings_of_every_length_with_something_special_anywhere) {
+    const std::string_view specials[] = {"\"",   "\n",       "\x01", "\xC3\xA9",
+                                         "\xFF", "\xE2\x82", "\x7F"};
+    for (const std::size_t size : {0U, 1U, 7U, 15U, 16U, 17U, 63U, 64U, 127U, 128U, 200U, 600U}) {
+        for (const std::string_view special : specials) {
+            for (std::size_t at = 0; at <= size; ++at) {
+                std::string text(size, 'x');
+                text.insert(at, special);
+                text.insert(text.size() - at / 2, special);
+                builder b;
+                b.value(text);
+                ASSERT_EQ(text_of([&](writer& w) { w.string_lossy(text); }), b.text())
+                    << size << " " << at;
+            }
+        }
+    }
+}
+
 TEST(json_writer, lossy_strings_replace_each_bad_sequence_once) {
     EXPECT_EQ(text_of([](writer& w) { w.string_lossy("a\xFF\xE2\x82z\xC3\xA9\n\xF0\x9F"); }),
               "\"a\xEF\xBF\xBD\xEF\xBF\xBDz\xC3\xA9\\n\xEF\xBF\xBD\"");
