@@ -34,4 +34,18 @@ inline bool is_container(const node* n) noexcept { return n->type >= kind::array
 // The node behind `n` and all that is in it.
 inline const node* next(const node* n) noexcept { return n + (is_container(n) ? n->skip : 1); }
 
+// Calls `visit` with the name and the value of each member, in input order: members() without a
+// call for each step. Nothing for what is no object.
+template <class Visit>
+inline void for_each_member(view object, Visit&& visit) noexcept {
+    if (!object.is_object()) {
+        return;
+    }
+    const node* at = object.raw() + 1;
+    for (std::uint32_t left = object.raw()->size; left > 0; --left) {
+        visit(at->view_text(), view(at + 1));
+        at = next(at + 1);
+    }
+}
+
 }  // namespace pillion::json

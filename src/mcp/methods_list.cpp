@@ -55,9 +55,9 @@ std::size_t index_after(const List& list, const position& at, NameOf&& name_of) 
 constexpr std::size_t list_frame_bytes = 512;
 
 // A page of a registered list as the whole reply.
-template <class List, class NameOf>
-base::byte_buffer page_reply(request& r, list_kind kind, std::string_view member, const List& list,
-                             std::size_t from, NameOf&& name_of) {
+template <class List>
+base::byte_buffer page_reply(request& r, std::string_view member, const List& list,
+                             std::size_t from) {
     const registry& reg = r.registered();
     const std::size_t to = std::min(list.size(), from + reg.page_size());
     const std::string_view entries = entries_of(list, from, to, r.rev);
@@ -71,8 +71,7 @@ base::byte_buffer page_reply(request& r, list_kind kind, std::string_view member
     w.end_array();
     if (to < list.size()) {
         w.key_raw(R"("nextCursor":)");
-        const position next{kind, list[to - 1].definition->serial, name_of(list[to - 1])};
-        w.string(encode_cursor(next, r.memory));
+        w.string(list[to - 1].cursor);
     }
     write_caching(r, w, reg.cache_ttl_ms(), false);
     end_result(r, w);
@@ -88,7 +87,7 @@ void registered_list(engine& e, request& r, list_kind kind, std::string_view mem
         return e.reply_error(r, bad_cursor());
     }
     const std::size_t from = given ? index_after(list, at, name_of) : 0;
-    e.reply(r, page_reply(r, kind, member, list, from, name_of));
+    e.reply(r, page_reply(r, member, list, from));
 }
 
 // Renders the entries that a provider adds.

@@ -7,6 +7,7 @@
 #include "base/utf8.hpp"
 #include "json/document.hpp"
 #include "mcp/conventions.hpp"
+#include "mcp/cursor.hpp"
 #include "mcp/render.hpp"
 
 namespace pillion::mcp {
@@ -152,6 +153,12 @@ bool compile(const std::string& text, const schema_library& library, const std::
 
 constexpr std::string_view no_arguments = R"({"type":"object","additionalProperties":false})";
 
+std::string cursor_behind(list_kind kind, std::uint32_t serial, std::string_view name) {
+    base::chunk_pool pool;
+    base::arena memory(pool);
+    return std::string(encode_cursor({kind, serial, name}, memory));
+}
+
 // What a tool may not be; what it should not be is added to `warnings`.
 bool check_tool(const detail::tool_definition& d, const std::string& where, std::string& fault,
                 std::vector<std::string>& warnings) {
@@ -207,6 +214,7 @@ bool registry::add_tools(std::string& fault, std::vector<std::string>& warnings)
         }
         tool t;
         t.definition = &d;
+        t.cursor = cursor_behind(list_kind::tools, d.serial, d.name);
         t.gate = d.gate;
         t.timeout_ms = d.timeout.count();
         t.timeout_max_ms = d.timeout_max.count();
@@ -226,7 +234,7 @@ bool registry::add_tools(std::string& fault, std::vector<std::string>& warnings)
         }
         tool_texts_.add(
             render_all([&](revision r) { return render_tool(d, t.output_is_object, r); }));
-        if (!tool_index_.emplace(d.name, tools_.size()).second) {
+        if (!tool_index_.add(d.name, tools_.size())) {
             fault = where + ": registered twice";
             return false;
         }
@@ -251,12 +259,13 @@ bool registry::add_prompts(std::string& fault) {
         for (const detail::prompt_argument& a : d.arguments) {
             has_completions_ = has_completions_ || a.complete;
         }
-        if (!prompt_index_.emplace(d.name, prompts_.size()).second) {
+        if (!prompt_index_.add(d.name, prompts_.size())) {
             fault = where + ": registered twice";
             return false;
         }
         prompt p;
         p.definition = &d;
+        p.cursor = cursor_behind(list_kind::prompts, d.serial, d.name);
         prompt_texts_.add(render_all([&](revision r) { return render_prompt(d, r); }));
         prompts_.push_back(std::move(p));
     }
@@ -284,6 +293,8 @@ bool registry::add_resources(std::string& fault) {
         has_completions_ = has_completions_ || !d.complete.empty();
         resource r;
         r.definition = &d;
+        r.cursor = cursor_behind(d.is_template ? list_kind::templates : list_kind::resources,
+                                 d.serial, d.uri);
         if (d.is_template) {
             std::string detail;
             auto pattern = uri_template::parse(d.uri, detail);
@@ -297,7 +308,7 @@ bool registry::add_resources(std::string& fault) {
         texts.add(render_all([&](revision v) { return render_resource(d, v); }));
         auto& list = d.is_template ? templates_ : resources_;
         auto& names = d.is_template ? template_index_ : resource_index_;
-        if (!names.emplace(d.uri, list.size()).second) {
+        if (!names.add(d.uri, list.size())) {
             fault = where + ": registered twice";
             return false;
         }
@@ -363,23 +374,23 @@ std::unique_ptr<const registry> registry::freeze(const detail::definitions& from
 }
 
 const tool* registry::find_tool(std::string_view name) const noexcept {
-    const auto at = tool_index_.find(name);
-    return at == tool_index_.end() ? nullptr : &tools_[at->second];
+    const std::size_t at = tool_index_.find(name);
+    return at == name_table::none ? nullptr : &tools_[at];
 }
 
 const prompt* registry::find_prompt(std::string_view name) const noexcept {
-    const auto at = prompt_index_.find(name);
-    return at == prompt_index_.end() ? nullptr : &prompts_[at->second];
+    const std::size_t at = prompt_index_.find(name);
+    return at == name_table::none ? nullptr : &prompts_[at];
 }
 
 const resource* registry::find_resource(std::string_view uri) const noexcept {
-    const auto at = resource_index_.find(uri);
-    return at == resource_index_.end() ? nullptr : &resources_[at->second];
+    const std::size_t at = resource_index_.find(uri);
+    return at == name_table::none ? nullptr : &resources_[at];
 }
 
 const resource* registry::find_template(std::string_view uri_template) const noexcept {
-    const auto at = template_index_.find(uri_template);
-    return at == template_index_.end() ? nullptr : &templates_[at->second];
+    const std::size_t at = template_index_.find(uri_template);
+    return at == name_table::none ? nullptr : &templates_[at];
 }
 
 }  // namespace pillion::mcp

@@ -10,12 +10,11 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
-#include "base/hash.hpp"
 #include "mcp/definitions.hpp"
 #include "mcp/entry_texts.hpp"
+#include "mcp/name_table.hpp"
 #include "mcp/revision.hpp"
 #include "mcp/tool_gate.hpp"
 #include "mcp/uri_template.hpp"
@@ -34,17 +33,20 @@ struct tool {
     std::int64_t timeout_max_ms = 0;  // 0: progress does not extend it
     std::shared_ptr<tool_gate> gate;  // null: neither rate nor cap
     rendered_entry entry;
+    std::string cursor;  // nextCursor of a page that ends here
 };
 
 struct prompt {
     const detail::prompt_definition* definition = nullptr;
     rendered_entry entry;
+    std::string cursor;  // nextCursor of a page that ends here
 };
 
 struct resource {
     const detail::resource_definition* definition = nullptr;
     uri_template pattern;  // templates only
     rendered_entry entry;
+    std::string cursor;  // nextCursor of a page that ends here
 };
 
 class registry {
@@ -100,9 +102,6 @@ class registry {
     std::string_view short_info() const noexcept { return short_info_; }
 
  private:
-    template <class T>
-    using index = std::unordered_map<std::string_view, T, base::name_hash, std::equal_to<>>;
-
     bool add_tools(std::string& fault, std::vector<std::string>& warnings);
     bool add_prompts(std::string& fault);
     bool add_resources(std::string& fault);
@@ -117,10 +116,10 @@ class registry {
     std::vector<prompt> prompts_;
     std::vector<resource> resources_;
     std::vector<resource> templates_;
-    index<std::size_t> tool_index_;
-    index<std::size_t> prompt_index_;
-    index<std::size_t> resource_index_;
-    index<std::size_t> template_index_;
+    name_table tool_index_;
+    name_table prompt_index_;
+    name_table resource_index_;
+    name_table template_index_;
     entry_texts tool_texts_;
     entry_texts prompt_texts_;
     entry_texts resource_texts_;

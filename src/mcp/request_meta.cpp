@@ -1,5 +1,7 @@
 #include "mcp/request_meta.hpp"
 
+#include "json/node.hpp"
+
 namespace pillion::mcp {
 
 namespace {
@@ -33,11 +35,11 @@ json::view* slot_of(request_meta& m, std::string_view key) noexcept {
 request_meta request_meta::of(json::view params) noexcept {
     request_meta m;
     m.all = params["_meta"];
-    for (const json::member one : m.all.members()) {
-        if (json::view* const slot = slot_of(m, one.key)) {
-            *slot = one.value;
+    json::for_each_member(m.all, [&m](std::string_view key, json::view value) {
+        if (json::view* const slot = slot_of(m, key)) {
+            *slot = value;
         }
-    }
+    });
     return m;
 }
 

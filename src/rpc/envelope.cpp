@@ -1,6 +1,7 @@
 #include "rpc/envelope.hpp"
 
 #include "base/limits.hpp"
+#include "json/node.hpp"
 #include "rpc/errors.hpp"
 
 namespace pillion::rpc {
@@ -37,26 +38,26 @@ envelope classify(json::view message) noexcept {
     bool has_result = false;
     bool has_error = false;
     bool duplicate = false;
-    for (const json::member m : message.members()) {
+    json::for_each_member(message, [&](std::string_view key, json::view value) {
         json::view* slot = nullptr;
-        if (m.key == "jsonrpc") {
+        if (key == "jsonrpc") {
             slot = &version;
-        } else if (m.key == "method") {
+        } else if (key == "method") {
             slot = &method;
-        } else if (m.key == "id") {
+        } else if (key == "id") {
             slot = &id;
-        } else if (m.key == "params") {
+        } else if (key == "params") {
             slot = &params;
-        } else if (m.key == "result") {
+        } else if (key == "result") {
             has_result = true;
-        } else if (m.key == "error") {
+        } else if (key == "error") {
             has_error = true;
         }
         if (slot != nullptr) {
             duplicate = duplicate || slot->exists();
-            *slot = m.value;
+            *slot = value;
         }
-    }
+    });
     const json::view readable_id = usable_id(id) ? id : json::view{};
     if (duplicate) {
         return invalid("duplicate member in the envelope", {});
