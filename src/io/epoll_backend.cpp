@@ -41,7 +41,6 @@ struct fd_record {
 
 constexpr std::uint32_t wake_generation = UINT32_MAX;
 
-#if defined(SYS_recvfrom) && defined(SYS_sendto)
 // The library's own are cancellation points: with more than one thread each begins and ends a
 // section for that, which costs as much as reading a header of a request.
 ssize_t receive_now(int fd, void* to, std::size_t bytes) noexcept {
@@ -50,14 +49,6 @@ ssize_t receive_now(int fd, void* to, std::size_t bytes) noexcept {
 ssize_t send_now(int fd, const void* from, std::size_t bytes) noexcept {
     return ::syscall(SYS_sendto, fd, from, bytes, MSG_DONTWAIT | MSG_NOSIGNAL, nullptr, 0);
 }
-#else
-ssize_t receive_now(int fd, void* to, std::size_t bytes) noexcept {
-    return ::recv(fd, to, bytes, MSG_DONTWAIT);
-}
-ssize_t send_now(int fd, const void* from, std::size_t bytes) noexcept {
-    return ::send(fd, from, bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
-}
-#endif
 
 class epoll_backend final : public backend {
  public:
