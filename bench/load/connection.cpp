@@ -179,7 +179,8 @@ void connection::on_message(char* text, std::size_t size) noexcept {
     }
     // Before the text is parsed in place.
     set_example({text, size});
-    if (reader_.status() != 200 || asked_ == action::initialized || size == 0) {
+    const bool unread = asked_ == action::initialized || is_unchecked();
+    if (reader_.status() != 200 || unread || size == 0) {
         return;
     }
     const std::optional<verdict> how =
@@ -199,12 +200,15 @@ verdict connection::judge_reply() const noexcept {
     if (status != 200) {
         return {class_of_status(status)};
     }
-    return heard_.value_or(verdict{fault::malformed});
+    return is_unchecked() ? verdict{} : heard_.value_or(verdict{fault::malformed});
 }
 
 void connection::answered(reply_state state) noexcept {
     if (phase_ == phase::deleting) {
         return close();
+    }
+    if (is_unchecked()) {
+        answer_ns_ = now_ns();
     }
     const verdict how = state == reply_state::complete    ? judge_reply()
                         : state == reply_state::too_large ? verdict{fault::too_large}

@@ -51,6 +51,7 @@ struct connection_plan {
     answer_check* check = nullptr;
     std::int64_t timeout_ns = 0;
     std::size_t answer_bytes_max = 0;
+    bool unchecked = false;  // answers of the scenario; those of the handshake are needed
     std::uint64_t next_id = first_id;
 };
 
@@ -115,6 +116,7 @@ class connection final : private io::stream_reader, private message_sink {
     void try_later(bool at_once) noexcept;
     std::int64_t now_ns() const noexcept { return plan_.loop->now_ns(); }
     verdict judge_reply() const noexcept;
+    bool is_unchecked() const noexcept { return plan_.unchecked && phase_ == phase::asking; }
 
     struct connect_op : io::op {
         explicit connect_op(connection& c) noexcept : op(&connection::on_connect), owner(&c) {}

@@ -37,6 +37,7 @@ load_run::load_run(const run_options& how, io::reactor& loop, const server_watch
     plan_.check = &check_;
     plan_.timeout_ns = how.timeout_ns;
     plan_.answer_bytes_max = how.answer_bytes_max;
+    plan_.unchecked = how.unchecked;
     free_.resize(how.connections);
 }
 

@@ -58,6 +58,9 @@ void add_run_options(CLI::App& cli, words& w, run_options& to) {
     cli.add_option("--arguments", w.arguments, "Its arguments: a JSON object, or @FILE")
         ->capture_default_str();
     cli.add_option("--expect", to.expect, "Text that the JSON of each answer must hold");
+    cli.add_flag("--unchecked", to.unchecked,
+                 "Count answers by their HTTP framing and status alone, as for a server of canned "
+                 "bytes");
     cli.add_option("--path", w.path, "What to ask for at a unix socket")->capture_default_str();
     cli.add_option("-H,--header", w.headers, "\"Name: value\" for each request")
         ->allow_extra_args(false);
@@ -180,6 +183,9 @@ std::string read_rest(const words& w, run_options& to) {
     }
     if (w.io != "auto" && w.io != "uring" && w.io != "epoll") {
         return "--io: expected auto, uring or epoll";
+    }
+    if (to.unchecked && !to.expect.empty()) {
+        return "--expect: nothing is looked for with --unchecked";
     }
     to.io = w.io == "uring"   ? io::backend_mode::uring
             : w.io == "epoll" ? io::backend_mode::epoll

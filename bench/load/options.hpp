@@ -31,6 +31,7 @@ struct run_options {
     std::string ndjson_file;
     std::string html_file;
     std::vector<assertion> assertions;
+    bool unchecked = false;  // answers count by their framing and status
     bool quiet = false;
     io::backend_mode io = io::backend_mode::automatic;
 };

@@ -107,6 +107,7 @@ void put_set_up(json::builder& b, const run_options& how) {
     if (how.rate > 0) {
         b.member("rate", how.rate);
     }
+    b.member("checked", !how.unchecked);
     b.member("warm_up_s", static_cast<double>(how.warm_up_ns) / 1e9);
 }
 

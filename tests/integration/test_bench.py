@@ -168,6 +168,33 @@ def test_wrong_answers_are_no_samples(bench, scripted, number):
     assert report["errors"]["rate"] == 1
 
 
+@pytest.mark.asan
+def test_unchecked_answers_count_by_framing_and_status(bench, scripted):
+    """A server of canned bytes answers every question alike: that is no error where it is said so,
+    and what is not HTTP, not 200 or not whole is one all the same."""
+    def run(script, *more):
+        return bench(scripted(script).url, *SCENARIOS["call"], *brief(3), "--unchecked", *more)
+    for canned in (lambda r: http("canned"), lambda r: http(""), lambda r: http(message(r, id=5)),
+                   lambda r: chunked("can", "ned"),
+                   lambda r: chunked(": nothing\n\n", kind="text/event-stream")):
+        code, report = run(canned)
+        assert code == 0 and report["ok"] == 3 and not report["checked"], report
+        # None of them took longer than all of them.
+        assert 0 < report["latency_us"]["max"] < report["seconds"] * 1e6
+    for name in ("http_5xx", "http_4xx", "http_other", "closed"):
+        code, report = run(WRONG[name])
+        assert code == 3 and report["errors"]["by_class"] == {name: 3}, report
+    code, report = run(lambda r: http("canned") + b"more")
+    assert code == 3 and report["errors"]["by_class"] == {"malformed": 3}, report
+
+
+def test_a_handshake_is_never_unchecked(bench, scripted, server):
+    code, report = bench(server.urls[0], "ping", "-r", LEGACY[0], *brief(10), "--unchecked")
+    assert code == 0 and report["ok"] == 10, report
+    canned = scripted(lambda r: http("canned")).url
+    assert "malformed" in fails(1, canned, "-r", LEGACY[0], *brief(1), "--unchecked")
+
+
 def test_codes_of_json_rpc_and_examples(bench, scripted, io):
     server = scripted(lambda r: http(message(r, result=..., error={
         "code": -32000 - r.serial % 2, "message": "\x1b[31mred"})))

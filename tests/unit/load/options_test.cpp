@@ -152,6 +152,7 @@ TEST(options, faults_are_one_line_that_names_them) {
         {{where, "--timeout", "0s"}, "--timeout"},
         {{where, "-n", "0"}, "--requests"},
         {{where, "--io", "magic"}, "--io"},
+        {{where, "--unchecked", "--expect", "x"}, "--expect"},
         {{where, "--assert", "p42 < 5ms"}, "p42"},
         {{where, "--assert", "p99 < 5"}, "p99 < 5"},
         {{where, "-H", "nonsense"}, "--header"},
