@@ -1,0 +1,115 @@
+"""Where cases are run: servers side by side, load in turn, all of them in every round."""
+
+import contextlib
+import sys
+
+import asking
+import load
+import peers
+import servers
+from asking import MODERN, SESSION
+from result import cheapest
+
+FLOORS = ("floor, io_uring", "floor, epoll")
+OURS = "pillion, io_uring"
+OURS_EPOLL = "pillion, epoll"
+BACKENDS = {"io_uring": "uring", "epoll": "epoll"}
+
+
+class Lab:
+    """Starts servers for a case and ends them with it (`with lab.servers() as those`)."""
+
+    def __init__(self, build, folder, rounds, seconds, peer_names=None):
+        self.build, self.folder, self.rounds = build, folder, rounds
+        self.load = load.Load(build, seconds)
+        self.peers = peers.Peers(build, folder, peer_names)
+
+    @contextlib.contextmanager
+    def servers(self):
+        those = Servers(self)
+        try:
+            yield those
+        finally:
+            those.stop()
+
+    def contest(self, name, entries):
+        """Interleaved rounds: A B A B. `entries` maps a name to a function that measures once."""
+        rounds = {entry: [] for entry in entries}
+        for number in range(self.rounds):
+            for entry, measure in entries.items():
+                rounds[entry].append(measure())
+            print(f"{name}: round {number + 1} of {self.rounds}", file=sys.stderr)
+        return rounds
+
+    def load_contest(self, name, those, scenario, connections=64, rate=None):
+        return self.contest(name, {
+            server.name: lambda server=server: self.load.measure(server, scenario, connections,
+                                                                 rate)
+            for server in those})
+
+
+class Servers:
+    """The servers of one case."""
+
+    def __init__(self, lab):
+        self.lab = lab
+        self.all = []
+
+    def _add(self, name, command, **options):
+        self.all.append(servers.Server(name, command, self.lab.folder, **options))
+        return self.all[-1]
+
+    def ours(self, name=OURS, backend="io_uring", listen="0", revision=MODERN, cores=None,
+             **options):
+        command = servers.pillion_command(self.lab.build, BACKENDS[backend], listen, **options)
+        return self._add(name, command, revision=revision, cores=cores)
+
+    def both(self, **options):
+        """On either backend, with the call log."""
+        return [self.ours(OURS, "io_uring", **options), self.ours(OURS_EPOLL, "epoll", **options)]
+
+    def without_call_log(self, **options):
+        return [self.ours(f"pillion, {backend}, no call log", backend, call_log=False, **options)
+                for backend in BACKENDS]
+
+    def sessions(self, **options):
+        return [self.ours(f"pillion, {backend}, session of {SESSION}", backend, revision=SESSION,
+                          **options) for backend in BACKENDS]
+
+    def floors(self, answer_bytes, *, listen="0", large=False, suffix=""):
+        """Both, with answers of that size."""
+        return [self._add(f"floor, {backend}{suffix}",
+                          servers.floor_command(self.lab.build, io,
+                                                listen.format(io=io), answer_bytes, large=large),
+                          canned=True)
+                for backend, io in BACKENDS.items()]
+
+    def canned_peers(self, like):
+        """nginx and the like, with the body of an answer of `like` to an echo of 100 bytes."""
+        request = asking.post("tools/call", {"name": "echo", "arguments": {"text": "x" * 100}},
+                              "echo")
+        status, body = asking.ask_once(like.address, request)
+        if status != 200 or not body:
+            raise SystemExit(f"{like.name}: status {status} for an echo")
+        return self._take(self.lab.peers.start_canned(body))
+
+    def mcp_peers(self):
+        return self._take(self.lab.peers.start_mcp())
+
+    def _take(self, more):
+        self.all += more
+        return more
+
+    def check(self, scenario):
+        """All of them answer; those that can be wrong are right."""
+        for server in self.all:
+            self.lab.load.check(server, scenario)
+
+    def stop(self):
+        for server in self.all:
+            server.stop()
+        self.all = []
+
+
+def floor_of(rounds, key="cpu_us"):
+    return cheapest(rounds, [name for name in FLOORS if name in rounds], key)

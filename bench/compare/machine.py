@@ -1,0 +1,71 @@
+"""Processes on their cores, and what /proc knows of them."""
+
+import os
+import pathlib
+import resource
+import subprocess
+
+SERVER_CORES = {0}
+CLIENT_CORES = {1}
+TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+
+
+def raise_descriptor_limit():
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
+def spawn(cores, command, **options):
+    """Starts a process on some cores. No taskset in between: its start would be measured, too."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, cores)
+    try:
+        return subprocess.Popen(list(map(str, command)), **options)
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def with_children(pid):
+    """A process and all that it has started."""
+    found = [pid]
+    for one in found:
+        for task in pathlib.Path(f"/proc/{one}/task").glob("*/children"):
+            found += map(int, task.read_text(encoding="ascii").split())
+    return found
+
+
+def cpu_of_threads(pid):
+    """Nanoseconds that each thread of a process and its children has run."""
+    times = {}
+    for one in with_children(pid):
+        for task in pathlib.Path(f"/proc/{one}/task").iterdir():
+            times[int(task.name)] = int((task / "schedstat").read_text(encoding="ascii").split()[0])
+    return times
+
+
+def cpu_s(pid):
+    return sum(cpu_of_threads(pid).values()) / 1e9
+
+
+def memory_bytes(pid, field):
+    """A line of /proc/PID/status, such as RssAnon or VmRSS, of a process and its children."""
+    total = 0
+    for one in with_children(pid):
+        for line in pathlib.Path(f"/proc/{one}/status").read_text(encoding="ascii").splitlines():
+            if line.startswith(field + ":"):
+                total += int(line.split()[1]) * 1024
+    return total
+
+
+def busy_s():
+    """Seconds that all cores together were not idle."""
+    words = pathlib.Path("/proc/stat").read_text(encoding="ascii").splitlines()[0].split()
+    user, nice, system, _, _, irq, softirq, steal = map(int, words[1:9])
+    return (user + nice + system + irq + softirq + steal) / TICKS_PER_S
+
+
+def description():
+    model = next((line.split(":")[1].strip()
+                  for line in pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+                  if line.startswith("model name")), "unknown processor")
+    return f"{os.cpu_count()} cores, {model}, Linux {os.uname().release}"
