@@ -53,7 +53,7 @@ def w1(lab):
         those.check(scenario)
         rounds = lab.load_contest("w1", those.all, scenario)
     floor = floor_of(rounds)
-    fastest = max((name for name in FLOORS), key=lambda name: median(rounds[name], "rps"))
+    fastest = max(FLOORS, key=lambda name: median(rounds[name], "rps"))
     targets = both_targets(rounds, 1.20)
     targets += [Target(f"CPU per request, {name}, × nginx", ratio(rounds[name], rounds[nginx[0]]),
                        1.0) for name in (OURS, OURS_EPOLL) if nginx]
@@ -108,7 +108,7 @@ def w5(lab):
 
 def unix(lab):
     scenario = echo(100, lab.folder)
-    tcp, over = FLOORS, " over unix"
+    over = " over unix"
     with lab.servers() as those:
         for backend, io in BACKENDS.items():
             those.ours(f"pillion, {backend}{over}", backend, f"unix:{lab.folder}/ours-{io}")
@@ -123,8 +123,8 @@ def unix(lab):
                       ratio(rounds[f"pillion, {backend}{over}"], rounds[floor]), 0.70)
                for backend in BACKENDS]
     return Result("unix", "W1 over a unix socket", columns, rows, targets,
-                  [f"{size} bytes in an answer, 64 connections; floors of {' and '.join(tcp)} "
-                   "are over TCP where not said otherwise"], rounds)
+                  [f"{size} bytes in an answer, 64 connections; × floor is of {floor} over TCP"],
+                  rounds)
 
 
 def latency_contest(lab, name, those, scenario, rate, connections):
@@ -166,10 +166,9 @@ def half(lab):
                   "connections", columns, rows, targets, [], rounds)
 
 
-def shares_of(server, threads):
+def shares_of(server, count):
     """Which part of connections each thread has: the one whose time grows when only that
     connection asks."""
-    before = {}
     owners = []
     connections = [asking.Connection(server.address) for _ in range(SHARE_CONNECTIONS)]
     for connection in connections:
@@ -183,8 +182,8 @@ def shares_of(server, threads):
                           then.get(thread, 0)))
     for connection in connections:
         connection.close()
-    counts = sorted(owners.count(thread) / len(owners) for thread in set(owners))
-    return [0.0] * (threads - len(counts)) + counts
+    shares = sorted(owners.count(thread) / len(owners) for thread in set(owners))
+    return [0.0] * (count - len(shares)) + shares
 
 
 def threads(lab):

@@ -19,10 +19,10 @@ BACKENDS = {"io_uring": "uring", "epoll": "epoll"}
 class Lab:
     """Starts servers for a case and ends them with it (`with lab.servers() as those`)."""
 
-    def __init__(self, build, folder, rounds, seconds, peer_names=None):
-        self.build, self.folder, self.rounds = build, folder, rounds
-        self.load = load.Load(build, seconds)
-        self.peers = peers.Peers(build, folder, peer_names)
+    def __init__(self, options, build, folder):
+        self.build, self.folder, self.rounds = build, folder, options.rounds
+        self.load = load.Load(build, options.seconds, options.tries)
+        self.peers = peers.Peers(build, folder, options.peers)
 
     @contextlib.contextmanager
     def servers(self):
@@ -96,9 +96,12 @@ class Servers:
     def mcp_peers(self):
         return self._take(self.lab.peers.start_mcp())
 
-    def _take(self, more):
-        self.all += more
-        return more
+    def _take(self, starting):
+        """Each is ours to stop as soon as it runs, whatever becomes of the next."""
+        begin = len(self.all)
+        for server in starting:
+            self.all.append(server)
+        return self.all[begin:]
 
     def check(self, scenario):
         """All of them answer; those that can be wrong are right."""

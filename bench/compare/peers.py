@@ -146,12 +146,12 @@ class Peers:
     def start_canned(self, body):
         """Those that answer `body` to everything."""
         start = {"nginx": self._nginx, "haproxy": self._haproxy, "node": self._node}
-        return [start[name](body) for name in self.names if name in start]
+        return (start[name](body) for name in self.names if name in start)
 
     def start_mcp(self):
         """Those that speak MCP, in sessions."""
         start = {"typescript-sdk": TYPESCRIPT, "fastmcp": FASTMCP}
-        return [self._module(name, start[name]) for name in self.names if name in start]
+        return (self._module(name, start[name]) for name in self.names if name in start)
 
     def _server(self, name, command, port, **options):
         return servers.Server(name, command, self.folder, ("127.0.0.1", port), **options)
