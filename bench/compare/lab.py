@@ -42,6 +42,8 @@ class Lab:
         return rounds
 
     def load_contest(self, name, those, scenario, connections=64, rate=None):
+        """The floors come first, next to ours: machines have slow minutes."""
+        those = sorted(those, key=lambda server: not server.name.startswith("floor"))
         return self.contest(name, {
             server.name: lambda server=server: self.load.measure(server, scenario, connections,
                                                                  rate)
