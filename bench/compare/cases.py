@@ -1,20 +1,23 @@
 """Cases with load: W1 to W5, unix sockets, open loops, two threads. Each is a function of the lab
 that gives a Result; what they are is in ../shared/perf/README.md, the bounds are the issue's."""
 
+import re
 import statistics
+import time
 
 import asking
 import machine
 from lab import BACKENDS, FLOORS, OURS, OURS_EPOLL, floor_of
 from load import LIST, PING, echo
 from result import Result, Target, load_table, median, ratio
+from servers import free_port
 
 CONNECTIONS = (1, 16, 64, 256, 1000)  # of W5
 OPEN_RATE = 1000
 OPEN_CONNECTIONS = 16
 THREADS_RATE = 40_000
 SHARE_CONNECTIONS = 64
-SHARE_REQUESTS = 100
+METRICS = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
 def both_targets(rounds, bound):
@@ -94,7 +97,7 @@ def w5(lab):
         rounds = lab.contest("w5", {
             (server.name, count): lambda server=server, count=count: lab.load.measure(
                 server, scenario, count)
-            for count in CONNECTIONS for server in those.all})
+            for count in CONNECTIONS for server in those.all}, those.all)
         names = [server.name for server in those.all]
     rows = [[name, *(median(rounds[name, count], "cpu_us") for count in CONNECTIONS),
              ratio(rounds[name, 1000], rounds[name, 64])] for name in names]
@@ -166,40 +169,42 @@ def half(lab):
                   "connections", columns, rows, targets, [], rounds)
 
 
-def shares_of(server, count):
-    """Which part of connections each thread has: the one whose time grows when only that
-    connection asks."""
-    owners = []
+def shares_of(server, metrics):
+    """Which part of connections each thread has, by the server's own word."""
     connections = [asking.Connection(server.address) for _ in range(SHARE_CONNECTIONS)]
-    for connection in connections:
-        connection.ask(asking.DISCOVER)
-    for connection in connections:
-        before = machine.cpu_of_threads(server.pid)
-        for _ in range(SHARE_REQUESTS):
+    try:
+        for connection in connections:
             connection.ask(asking.DISCOVER)
-        after = machine.cpu_of_threads(server.pid)
-        owners.append(max(after, key=lambda thread, then=before, now=after: now[thread] -
-                          then.get(thread, 0)))
-    for connection in connections:
-        connection.close()
-    shares = sorted(owners.count(thread) / len(owners) for thread in set(owners))
-    return [0.0] * (count - len(shares)) + shares
+        until = time.monotonic() + asking.PATIENCE_S
+        while time.monotonic() < until:
+            _, page = asking.ask_once(metrics, METRICS)
+            counts = [int(value) for value in
+                      re.findall(r"^pillion_shard_connections\{.*\} (\d+)$", page, re.MULTILINE)]
+            # Those of the load may take a moment to go.
+            if sum(counts) == SHARE_CONNECTIONS:
+                return sorted(count / SHARE_CONNECTIONS for count in counts)
+        raise SystemExit(f"{server.name}: {counts} connections instead of {SHARE_CONNECTIONS}")
+    finally:
+        for connection in connections:
+            connection.close()
 
 
 def threads(lab):
     scenario = echo(100, lab.folder)
     names = {(backend, count): f"pillion, {backend}, {count} thread{'s' * (count > 1)}"
              for backend in BACKENDS for count in (1, 2)}
+    ports = {name: ("127.0.0.1", free_port()) for name in names.values()}
     with lab.servers() as those:
         for (backend, count), name in names.items():
             those.ours(name, backend, threads=count,
-                       cores=machine.SERVER_CORES | machine.CLIENT_CORES if count > 1 else None)
+                       cores=machine.SERVER_CORES | machine.CLIENT_CORES if count > 1 else None,
+                       more=("--metrics-listen", f"127.0.0.1:{ports[name][1]}"))
         those.check(scenario)
         rounds = lab.contest("threads", {
             server.name: lambda server=server: {
                 **lab.load.measure(server, scenario, SHARE_CONNECTIONS, THREADS_RATE),
-                "shares": shares_of(server, 2 if "2 threads" in server.name else 1)}
-            for server in those.all})
+                "shares": shares_of(server, ports[server.name])}
+            for server in those.all}, those.all)
     targets, rows = [], []
     for (backend, count), name in names.items():
         runs = rounds[name]

@@ -32,10 +32,13 @@ class Lab:
         finally:
             those.stop()
 
-    def contest(self, name, entries):
-        """Interleaved rounds: A B A B. `entries` maps a name to a function that measures once."""
+    def contest(self, name, entries, renewed=()):
+        """Interleaved rounds: A B A B. `entries` maps a name to a function that measures once;
+        `renewed` are servers that each round has anew."""
         rounds = {entry: [] for entry in entries}
         for number in range(self.rounds):
+            for server in renewed:
+                server.renew()
             for entry, measure in entries.items():
                 rounds[entry].append(measure())
             print(f"{name}: round {number + 1} of {self.rounds}", file=sys.stderr)
@@ -47,7 +50,7 @@ class Lab:
         return self.contest(name, {
             server.name: lambda server=server: self.load.measure(server, scenario, connections,
                                                                  rate)
-            for server in those})
+            for server in those}, those)
 
 
 class Servers:

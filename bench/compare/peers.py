@@ -174,7 +174,7 @@ class Peers:
     def _node(self, body):
         port = servers.free_port()
         script = self._write("canned.cjs", NODE.format(port=port, body=json.dumps(body)))
-        return self._server("Node bare http", ["node", script], port, canned=True)
+        return self._server("Node bare http", ["node", script], port, canned=True, warms_up=True)
 
     def _module(self, name, text):
         port = servers.free_port()
@@ -183,4 +183,4 @@ class Peers:
         script.write_text(text.format(port=port), encoding="utf-8")
         package = MODULES[0] if name == "typescript-sdk" else MODULES[1]
         return self._server(f"{name} {module_version(self.build, package)}", ["node", script],
-                            port, revision=SESSION)
+                            port, revision=SESSION, warms_up=True)

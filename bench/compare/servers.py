@@ -31,15 +31,21 @@ class Server:
     `address` is where it was told to listen; None if it says so itself on stderr."""
 
     def __init__(self, name, command, folder, address=None, *, canned=False, revision=MODERN,
-                 cores=None):
+                 cores=None, warms_up=False):
         self.name, self.canned, self.revision = name, canned, revision
+        self.warms_up = warms_up  # compiles while it runs: a fresh process is slower
         self.log = folder / (re.sub(r"\W+", "-", name) + ".log")
+        self._command, self._told_address = command, address
+        self._cores, self._folder = cores or machine.SERVER_CORES, served_folder(folder)
+        self.start()
+
+    def start(self):
         self.forget_log()
         # Appended to, so that it can be emptied between two runs.
         with self.log.open("ab") as log:
-            self.process = machine.spawn(cores or machine.SERVER_CORES, command, stdout=log,
-                                         stderr=log, cwd=served_folder(folder))
-        self.address = address
+            self.process = machine.spawn(self._cores, self._command, stdout=log, stderr=log,
+                                         cwd=self._folder)
+        self.address = self._told_address
         try:
             self._wait()
         except BaseException:
@@ -86,6 +92,15 @@ class Server:
             self.process.kill()
             self.process.wait()
             raise
+        if isinstance(self.address, str):
+            pathlib.Path(self.address).unlink(missing_ok=True)
+
+    def renew(self):
+        """Another process in its place: where the memory of one lies makes it fast or slow for all
+        its life."""
+        if not self.warms_up:
+            self.stop()
+            self.start()
 
 
 def floor_command(build, io, listen, answer_bytes, *, large=False):
