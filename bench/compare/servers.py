@@ -96,8 +96,8 @@ class Server:
             pathlib.Path(self.address).unlink(missing_ok=True)
 
     def renew(self):
-        """Another process in its place: where the memory of one lies makes it fast or slow for all
-        its life."""
+        """Another process in its place: with 32 KiB some processes were faster than others of the
+        same program for all their lives, and nobody knows why."""
         if not self.warms_up:
             self.stop()
             self.start()
