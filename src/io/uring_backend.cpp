@@ -6,9 +6,11 @@
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <memory>
 #include <utility>
 
 #include <liburing.h>
@@ -35,11 +37,20 @@ constexpr std::uint64_t tag_last = 1;
 // op::state[0].
 constexpr std::uint64_t flag_cancelled = 1;  // cancel() was called: a re-arm must not undo it
 constexpr std::uint64_t flag_polling = 2;    // waiting for readiness before trying again
-constexpr std::uint64_t flag_single = 4;     // no multishot for this op
+constexpr std::uint64_t flag_unix = 4;       // a receive from a unix socket: see unix_socket
 
 std::uint64_t to_number(const void* p) noexcept {
     return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(p));
 }
+
+// A multishot receive from a unix socket misses the end of stream on kernels from 6.17 on when that
+// comes together with data (liburing issue 1549). So there is one only while somebody waits for the
+// hang-up as well; when that comes, what is left is received in single shots, which miss nothing.
+struct unix_socket {
+    op* receive = nullptr;  // in flight
+    bool watched = false;
+    bool ending = false;
+};
 
 class uring_backend final : public backend {
  public:
@@ -88,6 +99,10 @@ class uring_backend final : public backend {
     io_uring_sqe& next_sqe(std::uint8_t opcode, int fd, std::uint64_t tag) noexcept;
     void prepare(op& target, bool first) noexcept;
     void prepare_poll(op& target) noexcept;
+    unix_socket* unix_at(int fd) noexcept;
+    bool takes_multishot(const op& target) noexcept;
+    void hung_up(int fd) noexcept;
+    void forget_receive(const op& target) noexcept;
     void arm_wake() noexcept;
     int enter(unsigned min_complete, std::int64_t wait_ns, bool events) noexcept;
     void reap(std::vector<completion>& out) noexcept;
@@ -104,6 +119,7 @@ class uring_backend final : public backend {
     buffer_ring buffers_;
     // One per submission slot: a msghdr must live until its submission (SUBMIT_STABLE), not longer.
     std::vector<msghdr> headers_;
+    std::vector<std::unique_ptr<unix_socket>> unix_;  // by descriptor; null: none of these
     std::size_t in_flight_ = 0;
     std::size_t lent_ = 0;
     std::uint64_t system_calls_ = 0;
@@ -228,8 +244,9 @@ void uring_backend::prepare(op& target, bool first) noexcept {
             sqe.flags = abi::sqe_buffer_select;
             // A fresh connection is usually silent yet: do not try before it is readable.
             const std::uint16_t how = first ? abi::recv_poll_first : std::uint16_t{0};
-            const bool multishot = multishot_recv_ && (target.state[0] & flag_single) == 0;
-            sqe.ioprio = multishot ? static_cast<std::uint16_t>(how | abi::recv_multishot) : how;
+            sqe.ioprio = takes_multishot(target)
+                             ? static_cast<std::uint16_t>(how | abi::recv_multishot)
+                             : how;
             return;
         }
         case op_kind::hangup: {
@@ -284,20 +301,57 @@ void uring_backend::accept(op& target, int listen_fd) noexcept {
 
 void uring_backend::receive(op& target, int fd) noexcept {
     begin(target, op_kind::receive, fd);
-    // A multishot receive on a unix socket misses the end of stream on kernels from 6.17 on when
-    // it comes together with data (liburing issue 1549).
     int domain = 0;
     socklen_t bytes = sizeof domain;
     ++system_calls_;
     if (::getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &bytes) == 0 && domain == AF_UNIX) {
-        target.state[0] = flag_single;
+        target.state[0] = flag_unix;
+        const auto index = static_cast<std::size_t>(fd);
+        unix_.resize(std::max(unix_.size(), index + 1));
+        if (unix_[index] == nullptr) {
+            unix_[index] = std::make_unique<unix_socket>();
+        }
+        unix_[index]->receive = &target;
     }
     prepare(target, true);
 }
 
+// Null for other sockets, and before the first receive.
+unix_socket* uring_backend::unix_at(int fd) noexcept {
+    const auto index = static_cast<std::size_t>(fd);
+    return index < unix_.size() ? unix_[index].get() : nullptr;
+}
+
+bool uring_backend::takes_multishot(const op& target) noexcept {
+    if ((target.state[0] & flag_unix) == 0) {
+        return multishot_recv_;
+    }
+    const unix_socket& s = *unix_at(target.fd);
+    return multishot_recv_ && s.watched && !s.ending;
+}
+
 void uring_backend::await_hangup(op& target, int fd) noexcept {
     begin(target, op_kind::hangup, fd);
+    if (unix_socket* const s = unix_at(fd)) {
+        s->watched = true;
+    }
     prepare(target, true);
+}
+
+// The peer has hung up, or nobody waits for that any more.
+void uring_backend::hung_up(int fd) noexcept {
+    unix_socket* const s = unix_at(fd);
+    if (s == nullptr) {
+        return;
+    }
+    s->watched = false;
+    s->ending = true;
+    if (s->receive != nullptr && (s->receive->state[0] & flag_cancelled) == 0) {
+        // It comes back with -ECANCELED and goes on in single shots.
+        io_uring_sqe& sqe = next_sqe(abi::op_async_cancel, -1, tag_ignore);
+        sqe.addr = to_number(s->receive);
+        sqe.flags = abi::sqe_cqe_skip_success;
+    }
 }
 
 void uring_backend::send(op& target, int fd, const iovec* parts, std::size_t count) noexcept {
@@ -351,6 +405,9 @@ std::size_t uring_backend::unread_bytes(int fd) noexcept {
 }
 
 void uring_backend::close(int fd) noexcept {
+    if (unix_socket* const s = unix_at(fd)) {
+        *s = {};
+    }
     io_uring_sqe& sqe = next_sqe(abi::op_close, fd, tag_ignore);
     sqe.flags = abi::sqe_cqe_skip_success;
 }
@@ -441,12 +498,22 @@ bool uring_backend::continues(op& target, std::int32_t res, completion& what) no
                 prepare(target, true);
                 return true;
             }
+            const unix_socket* const s = accepts ? nullptr : unix_at(target.fd);
+            if (res == -ECANCELED && !cancelled && s != nullptr && s->ending) {
+                prepare(target, false);
+                return true;
+            }
             // Single shots, and multishots that the kernel ended for its own reasons.
             if (accepts ? res >= 0 : res > 0) {
                 what.more = true;
             }
             return false;
         }
+        case op_kind::hangup:
+            if (res != -ECANCELED) {
+                hung_up(target.fd);
+            }
+            return false;
         case op_kind::read:
         case op_kind::write:
             if ((target.state[0] & flag_polling) != 0 && !cancelled && res >= 0) {
@@ -473,9 +540,17 @@ void uring_backend::prepare_poll(op& target) noexcept {
     sqe.user_data = to_number(&target);
 }
 
+void uring_backend::forget_receive(const op& target) noexcept {
+    unix_socket* const s = unix_at(target.fd);
+    if (s != nullptr && s->receive == &target) {
+        s->receive = nullptr;
+    }
+}
+
 void uring_backend::finish(op& target, completion what, std::vector<completion>& out) noexcept {
     out.push_back(what);
     if (!what.more) {
+        forget_receive(target);
         --in_flight_;
         return;
     }
@@ -488,6 +563,7 @@ void uring_backend::finish(op& target, completion what, std::vector<completion>&
     end.target = &target;
     end.res = -ECANCELED;
     out.push_back(end);
+    forget_receive(target);
     --in_flight_;
 }
 

@@ -74,6 +74,53 @@ TEST_P(stream_test, megabytes_both_ways_over_tcp) {
     ::close(client);
 }
 
+// Kernels from 6.17 on end a multishot receive from a unix socket without its end of stream when
+// that comes together with data.
+TEST_P(stream_test, unix_sockets_end_whatever_the_end_comes_with) {
+    constexpr int ways = 6;
+    for (int round = 0; round < 20 * ways; ++round) {
+        const int way = round % ways;
+        int ends[2] = {-1, -1};
+        ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);
+        tcp_stream stream(*loop, ends[0], peer_of(ends[0]));
+        recording_reader reader;
+        reader.when_eof = [&] { stream.close(true); };
+        stream.start(reader);
+        std::string sent;
+        const auto send = [&](std::size_t bytes) {
+            const std::string piece(bytes, static_cast<char>('a' + round % 26));
+            ASSERT_EQ(::write(ends[1], piece.data(), bytes), static_cast<ssize_t>(bytes));
+            sent += piece;
+        };
+        for (int piece = 0; piece < round % 4; ++piece) {
+            send(std::size_t{1} + static_cast<std::size_t>(piece) * 5000);
+            ASSERT_TRUE(until([&] { return reader.bytes.size() == sent.size(); }));
+        }
+        if (way == 5) {
+            stream.pause_reading();
+            loop->run_one(0);
+        }
+        if (way != 2 && way != 3) {
+            send(way == 4 ? 20'000 : 100);
+        }
+        if (way == 1 || way == 3 || way == 5) {
+            ::shutdown(ends[1], SHUT_WR);
+        } else {
+            ::close(std::exchange(ends[1], -1));
+        }
+        if (way == 5) {
+            loop->run_one(0);
+            stream.resume_reading();
+        }
+        ASSERT_TRUE(until([&] { return reader.closed == 1; })) << round;
+        EXPECT_EQ(reader.bytes.size(), sent.size()) << round;
+        EXPECT_TRUE(reader.bytes == sent) << round;
+        if (ends[1] >= 0) {
+            ::close(ends[1]);
+        }
+    }
+}
+
 TEST_P(stream_test, stdio_over_pipes) {
     int in[2];
     int out[2];
