@@ -70,25 +70,18 @@ double worsening(const row& r, double before, double after) {
     return r.more_is_better ? 1 - after / before : after / before - 1;
 }
 
-}  // namespace
-
-int compare_reports(const compare_options& how) {
-    const std::optional<json::document> before = read_report(how.before);
-    const std::optional<json::document> after = read_report(how.after);
-    if (!before || !after) {
-        return exit_fault;
-    }
-    tell_differences(before->root(), after->root());
+// Prints the table of two runs; whether anything became worse than it may.
+bool compare_runs(json::view before, json::view after, double fail_above) {
+    tell_differences(before, after);
     std::printf("%-14s %14s %14s %8s\n", "", "before", "after", "ratio");
     bool worse = false;
     for (const row& r : rows) {
-        const std::optional<double> a = json::resolve(before->root(), r.pointer).f64();
-        const std::optional<double> b = json::resolve(after->root(), r.pointer).f64();
+        const std::optional<double> a = json::resolve(before, r.pointer).f64();
+        const std::optional<double> b = json::resolve(after, r.pointer).f64();
         if (!a || !b) {
             continue;
         }
-        const bool failed =
-            how.fail_above >= 0 && is_judged(r) && worsening(r, *a, *b) > how.fail_above;
+        const bool failed = fail_above >= 0 && is_judged(r) && worsening(r, *a, *b) > fail_above;
         worse = worse || failed;
         char ratio[32] = "-";
         if (*a > 0) {
@@ -98,6 +91,31 @@ int compare_reports(const compare_options& how) {
         const int width = std::string_view(r.name).find("µ") == std::string_view::npos ? 14 : 15;
         std::printf("%-*s %14.6g %14.6g %8s%s\n", width, r.name, *a, *b, ratio,
                     failed ? "  WORSE" : "");
+    }
+    return worse;
+}
+
+}  // namespace
+
+int compare_reports(const compare_options& how) {
+    const std::optional<json::document> before = read_report(how.before);
+    const std::optional<json::document> after = read_report(how.after);
+    if (!before || !after) {
+        return exit_fault;
+    }
+    const json::view steps_before = before->root()["steps"];
+    const json::view steps_after = after->root()["steps"];
+    if (steps_before.size() != steps_after.size()) {
+        std::fprintf(stderr, "pillion-bench: the two have not the same steps\n");
+        return exit_fault;
+    }
+    if (steps_before.size() == 0) {
+        return compare_runs(before->root(), after->root(), how.fail_above) ? exit_worse : 0;
+    }
+    bool worse = false;
+    for (std::size_t i = 0; i < steps_before.size(); ++i) {
+        std::printf("%sstep %zu\n", i == 0 ? "" : "\n", i + 1);
+        worse = compare_runs(steps_before[i], steps_after[i], how.fail_above) || worse;
     }
     return worse ? exit_worse : 0;
 }

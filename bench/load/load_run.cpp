@@ -19,6 +19,7 @@ volatile std::sig_atomic_t interrupted = 0;
 }  // namespace
 
 void load_run::interrupt() noexcept { interrupted = 1; }
+bool load_run::was_interrupted() noexcept { return interrupted != 0; }
 
 load_run::load_run(const run_options& how, io::reactor& loop, const server_watch& server,
                    std::function<void(const series_point&)> told)
@@ -28,6 +29,7 @@ load_run::load_run(const run_options& how, io::reactor& loop, const server_watch
       told_(std::move(told)),
       request_end_(render(how.what, how.what.what, how.to, {}).end),
       check_(loop.chunks(), how.expect),
+      schedule_(how.rate, how.rate_to, how.warm_up_ns, how.duration_ns),
       alarm_(loop) {
     plan_.loop = &loop;
     plan_.watcher = this;
@@ -49,7 +51,7 @@ bool load_run::run(run_result& out, std::string& fault) {
     }
     // Waits of io_uring are exact to the nanosecond but for the slack that threads are given.
     ::prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
-    needs_alarm_ = how_.rate > 0 && out.backend == "epoll" && alarm_.start();
+    needs_alarm_ = is_open_loop() && out.backend == "epoll" && alarm_.start();
     loop_.arm_in_ms(patience_, 1);
     const bool opened = open_all(fault);
     if (opened) {
@@ -98,6 +100,8 @@ bool load_run::open_all(std::string& fault) {
     } else if (opening_fault_.what != fault::none) {
         fault = "no connection: " + std::string(name_of(opening_fault_.what)) +
                 (opening_example_.empty() ? "" : " (" + opening_example_ + ")");
+    } else if (interrupted != 0) {
+        fault = "interrupted";
     } else {
         fault = "no " + std::to_string(all_.size()) + " connections within 10 s";
     }
@@ -110,7 +114,7 @@ void load_run::go_through_phases() {
     if (how_.warm_up_ns == 0) {
         begin_measuring(start_ns_);
     }
-    if (how_.rate <= 0) {
+    if (!is_open_loop()) {
         // From now on they ask by themselves.
         while (connection* const c = take_free()) {
             ask_next(*c);
@@ -178,6 +182,7 @@ void load_run::tick(std::int64_t now) {
     series_point point;
     point.end_s = static_cast<double>(now - begin_ns_) / 1e9;
     point.seconds = static_cast<double>(now - tick_ns_) / 1e9;
+    point.rate = schedule_.rate_at(point.end_s - point.seconds / 2);
     point.ok = second_.count();
     const std::uint64_t errors = out_->counts.errors();
     point.errors = errors - errors_told_;
@@ -193,12 +198,8 @@ void load_run::tick(std::int64_t now) {
     told_(point);
 }
 
-std::int64_t load_run::due_of_next() const noexcept {
-    return start_ns_ + static_cast<std::int64_t>(static_cast<double>(next_) * 1e9 / how_.rate);
-}
-
 bool load_run::is_behind() const noexcept {
-    return how_.rate > 0 && due_of_next() < end_ns_ &&
+    return is_open_loop() && due_of_next() < end_ns_ &&
            (how_.requests == 0 || counted_ < how_.requests);
 }
 
@@ -230,7 +231,7 @@ void load_run::ask_due(std::int64_t now) noexcept {
         if (c == nullptr && !too_late) {
             return;
         }
-        ++next_;
+        due_after_ns_ = schedule_.due_ns(++next_);
         counted_ += counts(due) ? 1 : 0;
         if (c != nullptr) {
             ++under_way_;
@@ -254,7 +255,7 @@ void load_run::ask_next(connection& c) noexcept {
 }
 
 void load_run::on_free(connection& c) noexcept {
-    if (phase_ != phase::opening && how_.rate <= 0) {
+    if (phase_ != phase::opening && !is_open_loop()) {
         return ask_next(c);
     }
     if (!c.listed) {

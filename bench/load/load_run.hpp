@@ -19,6 +19,7 @@
 #include "io/reactor.hpp"
 #include "options.hpp"
 #include "run_result.hpp"
+#include "schedule.hpp"
 #include "server_watch.hpp"
 
 namespace pillion::load {
@@ -37,6 +38,7 @@ class load_run final : private connection_watcher {
 
     // Ends the measured time soon. Safe in a signal handler.
     static void interrupt() noexcept;
+    static bool was_interrupted() noexcept;
 
  private:
     enum class phase : std::uint8_t { opening, warming, measuring, draining, leaving };
@@ -59,7 +61,8 @@ class load_run final : private connection_watcher {
     // A connection that may be asked, the one that has waited longest; null when there is none.
     connection* take_free() noexcept;
     void tick(std::int64_t now);
-    std::int64_t due_of_next() const noexcept;
+    bool is_open_loop() const noexcept { return schedule_.is_open(); }
+    std::int64_t due_of_next() const noexcept { return start_ns_ + due_after_ns_; }
     // Whether requests are due that were not asked, now or before the end of the run.
     bool is_behind() const noexcept;
     std::int64_t next_due_ns() const noexcept;
@@ -81,6 +84,7 @@ class load_run final : private connection_watcher {
     std::size_t free_from_ = 0;
     std::size_t free_count_ = 0;
     io::timer patience_{&load_run::look_around, this};
+    schedule schedule_;
     fine_timer alarm_;
     bool needs_alarm_ = false;
 
@@ -88,9 +92,10 @@ class load_run final : private connection_watcher {
     std::int64_t start_ns_ = 0;          // of the schedule: warm-up included
     std::int64_t begin_ns_ = INT64_MAX;  // of the measured time
     std::int64_t end_ns_ = INT64_MAX;
-    std::int64_t tick_ns_ = 0;   // when the present point of the series began
-    std::uint64_t next_ = 0;     // open loop: requests that were due
-    std::uint64_t counted_ = 0;  // requests begun in the measured time
+    std::int64_t tick_ns_ = 0;       // when the present point of the series began
+    std::uint64_t next_ = 0;         // open loop: requests that were due
+    std::int64_t due_after_ns_ = 0;  // … and when the next one is, since start_ns_
+    std::uint64_t counted_ = 0;      // requests begun in the measured time
     std::uint64_t under_way_ = 0;
     std::uint64_t errors_told_ = 0;  // of the points of the series so far
     latency_histogram second_;

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <string>
 
+#include "bench.hpp"
 #include "compare.hpp"
 #include "io/backend_factory.hpp"
 #include "io/socket.hpp"
@@ -77,17 +78,17 @@ bool write_file(const std::string& path, const std::string& text) {
     return written && closed;
 }
 
-int finish(const run_options& how, const run_result& what) {
-    if (!how.json_file.empty() && !write_file(how.json_file, json_report(how, what) + "\n")) {
+int finish(const run_options& how, const bench_result& all) {
+    if (!how.json_file.empty() && !write_file(how.json_file, json_report(all) + "\n")) {
         return could_not("cannot write " + how.json_file);
     }
-    if (!how.html_file.empty() && !write_file(how.html_file, html_report(how, what))) {
+    if (!how.html_file.empty() && !write_file(how.html_file, html_report(all))) {
         return could_not("cannot write " + how.html_file);
     }
     if (!how.quiet && how.json_file != "-") {
-        std::fputs(text_report(how, what).c_str(), stdout);
+        std::fputs(text_report(all).c_str(), stdout);
     }
-    return passed(how, what) ? 0 : exit_wrong;
+    return passed(all) ? 0 : exit_wrong;
 }
 
 int run(run_options& how) {
@@ -111,11 +112,11 @@ int run(run_options& how) {
         std::signal(number, [](int) { load_run::interrupt(); });
     }
     io::reactor loop(std::move(*backend));
-    run_result measured;
-    load_run all(how, loop, server, [&lines](const series_point& point) { lines.tell(point); });
-    const bool ran = all.run(measured, fault);
+    bench_result all;
+    bench runs(loop, server, [&lines](const series_point& point) { lines.tell(point); });
+    const bool ran = runs.run(how, all, fault);
     lines.end();
-    return ran ? finish(how, measured) : could_not(fault);
+    return ran ? finish(how, all) : could_not(fault);
 }
 
 }  // namespace

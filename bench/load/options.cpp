@@ -12,6 +12,7 @@
 
 #include "json/document.hpp"
 #include "quantity.hpp"
+#include "schedule.hpp"
 
 namespace pillion::load {
 
@@ -19,7 +20,6 @@ namespace {
 
 constexpr int exit_usage = 2;
 constexpr std::size_t connections_max = 100'000;
-constexpr double rate_max = 10'000'000;
 
 constexpr const char* about =
     "Load tester for MCP servers.\n\n"
@@ -47,6 +47,7 @@ struct words {
     std::string io = "auto";
     std::vector<std::string> headers;
     std::vector<std::string> assertions;
+    std::vector<std::string> slo;
 };
 
 void add_run_options(CLI::App& cli, words& w, run_options& to) {
@@ -64,10 +65,12 @@ void add_run_options(CLI::App& cli, words& w, run_options& to) {
     cli.add_option("--path", w.path, "What to ask for at a unix socket")->capture_default_str();
     cli.add_option("-H,--header", w.headers, "\"Name: value\" for each request")
         ->allow_extra_args(false);
-    cli.add_option("-c,--connections", w.connections, "Keep-alive connections")
+    cli.add_option("-c,--connections", w.connections,
+                   "Keep-alive connections; of a list (1,16,64) one run each")
         ->capture_default_str();
     cli.add_option("--rate", w.rate,
-                   "Open loop: so many requests a second, latency from when each was due");
+                   "Open loop: so many requests a second, latency from when each was due; "
+                   "FROM..TO is a ramp, and of a list (500,1000) each has its run");
     cli.add_option("-d,--duration", w.duration, "Measured time [10s; without end if --requests]");
     cli.add_option("--warm-up", w.warm_up, "Time before it")->capture_default_str();
     cli.add_option("-n,--requests", w.requests, "End after so many requests");
@@ -76,6 +79,9 @@ void add_run_options(CLI::App& cli, words& w, run_options& to) {
     cli.add_option("--assert", w.assertions,
                    "\"p99 < 5ms\"; p50 p90 p99 p99.9 p99.99 max mean rps errors error_rate")
         ->allow_extra_args(false);
+    cli.add_flag("--find-ceiling", to.find_ceiling,
+                 "Find the highest rate that meets --slo, in runs of --duration [3s] each");
+    cli.add_option("--slo", w.slo, "What it must meet, as for --assert")->allow_extra_args(false);
     cli.add_option("--json", to.json_file, "Write the report to a file, or - for standard output");
     cli.add_option("--ndjson", to.ndjson_file, "Write a line for each second, while it runs");
     cli.add_option("--html", to.html_file, "Write the report as a page with charts");
@@ -96,18 +102,35 @@ bool read_duration(const std::string& text, std::int64_t least_ns, std::int64_t&
     return ns && *ns >= least_ns;
 }
 
+std::string read_amounts(const words& w, run_options& to) {
+    if (!parse_connections(w.connections, connections_max, to.connection_steps)) {
+        return "--connections: expected 1 to 100000, or a list such as 1,16,64";
+    }
+    to.connections = to.connection_steps.front();
+    if (!w.rate.empty()) {
+        rate_words rates;
+        if (!parse_rates(w.rate, rates)) {
+            return "--rate: expected requests a second, 0.001 to 10000000; FROM..TO, or a list";
+        }
+        to.rate = rates.from;
+        to.rate_to = rates.to;
+        to.rate_steps = std::move(rates.steps);
+    }
+    const bool two_lists = to.connection_steps.size() > 1 && !to.rate_steps.empty();
+    if (two_lists) {
+        return "--rate and --connections: one list at a time";
+    }
+    if (to.is_ramp() && to.duration_ns == 0) {
+        return "--rate: a ramp needs --duration";
+    }
+    if (to.find_ceiling && (to.rate > 0 || to.requests > 0 || to.steps() > 1)) {
+        return "--find-ceiling chooses the rate, and ends by time";
+    }
+    return {};
+}
+
 std::string read_times(const words& w, run_options& to) {
     constexpr std::int64_t ns_per_ms = 1'000'000;
-    if (!read_integer<std::size_t>(w.connections, 1, connections_max, to.connections)) {
-        return "--connections: expected 1 to 100000";
-    }
-    if (!w.rate.empty()) {
-        const std::optional<double> rate = parse_number(w.rate);
-        if (!rate || *rate < 0.001 || *rate > rate_max) {
-            return "--rate: expected requests a second, 0.001 to 10000000";
-        }
-        to.rate = *rate;
-    }
     if (!w.requests.empty()) {
         if (!read_integer<std::uint64_t>(w.requests, 1, UINT64_MAX, to.requests)) {
             return "--requests: expected a number of 1 or more";
@@ -172,14 +195,37 @@ std::string read_scenario(const words& w, scenario& to) {
     return read_arguments(w.arguments, to.arguments);
 }
 
-std::string read_rest(const words& w, run_options& to) {
+std::string read_assertions(const char* name, const std::vector<std::string>& texts,
+                            std::vector<assertion>& to) {
     std::string fault;
-    for (const std::string& text : w.assertions) {
+    for (const std::string& text : texts) {
         std::optional<assertion> read = parse_assertion(text, fault);
         if (!read) {
-            return "--assert " + fault;
+            return std::string(name) + " " + fault;
         }
-        to.assertions.push_back(std::move(*read));
+        to.push_back(std::move(*read));
+    }
+    return {};
+}
+
+std::string read_ceiling(const words& w, run_options& to) {
+    const std::string fault = read_assertions("--slo", w.slo, to.slo);
+    if (!fault.empty()) {
+        return fault;
+    }
+    if (to.find_ceiling == w.slo.empty()) {
+        return to.find_ceiling ? "--find-ceiling needs --slo" : "--slo is for --find-ceiling";
+    }
+    if (to.find_ceiling && w.duration.empty()) {
+        to.duration_ns = 3'000'000'000;
+    }
+    return {};
+}
+
+std::string read_rest(const words& w, run_options& to) {
+    std::string fault = read_assertions("--assert", w.assertions, to.assertions);
+    if (!fault.empty()) {
+        return fault;
     }
     if (w.io != "auto" && w.io != "uring" && w.io != "epoll") {
         return "--io: expected auto, uring or epoll";
@@ -211,7 +257,8 @@ options read_run(CLI::App& cli, std::vector<std::string> rest) {
     add_run_options(cli, w, out.run);
     cli.parse(std::move(rest));
     for (const std::string& fault :
-         {read_scenario(w, out.run.what), read_times(w, out.run), read_rest(w, out.run)}) {
+         {read_scenario(w, out.run.what), read_times(w, out.run), read_amounts(w, out.run),
+          read_rest(w, out.run), read_ceiling(w, out.run)}) {
         if (!fault.empty()) {
             return fault_of_usage(fault);
         }

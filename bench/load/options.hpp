@@ -19,7 +19,11 @@ struct run_options {
     target to;
     scenario what;
     std::size_t connections = 64;
-    double rate = 0;  // a second; 0: closed loop
+    double rate = 0;     // a second; 0: closed loop
+    double rate_to = 0;  // at the end of the duration
+    // One run each; one of the two lists at most.
+    std::vector<double> rate_steps;
+    std::vector<std::size_t> connection_steps;
     std::int64_t warm_up_ns = 1'000'000'000;
     std::int64_t duration_ns = 10'000'000'000;
     std::uint64_t requests = 0;  // 0: as many as there is time for
@@ -32,8 +36,15 @@ struct run_options {
     std::string html_file;
     std::vector<assertion> assertions;
     bool unchecked = false;  // answers count by their framing and status
+    bool find_ceiling = false;  // of the rate, while `slo` is met
+    std::vector<assertion> slo;
     bool quiet = false;
     io::backend_mode io = io::backend_mode::automatic;
+
+    std::size_t steps() const noexcept {
+        return rate_steps.empty() ? connection_steps.size() : rate_steps.size();
+    }
+    bool is_ramp() const noexcept { return rate < rate_to || rate_to < rate; }
 };
 
 struct compare_options {

@@ -92,4 +92,13 @@ std::string show_bytes(double bytes) {
     return (i == 0 ? std::to_string(std::llround(bytes)) : three_digits(bytes)) + " " + names[i];
 }
 
+std::string right_aligned(const std::string& shown, std::size_t columns) {
+    std::size_t taken = 0;
+    for (const char c : shown) {
+        // Not the later bytes of a character ("µ").
+        taken += (static_cast<unsigned char>(c) & 0xc0U) != 0x80U ? 1 : 0;
+    }
+    return std::string(taken < columns ? columns - taken : 0, ' ') + shown;
+}
+
 }  // namespace pillion::load

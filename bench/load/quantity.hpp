@@ -4,6 +4,7 @@
 // Thread-safety: pure functions.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -27,5 +28,7 @@ std::string show_duration(double ns);
 std::string show_count(double number);
 // "1.5 MiB".
 std::string show_bytes(double bytes);
+// Blanks, so that what is shown fills so many columns.
+std::string right_aligned(const std::string& shown, std::size_t columns);
 
 }  // namespace pillion::load

@@ -63,17 +63,23 @@ std::string percentile_chart(const latency_histogram& latency) {
 std::string rate_chart(const std::vector<series_point>& series) {
     chart_line good{"requests/s", 1, {}};
     chart_line bad{"errors/s", 2, {}};
+    chart_line due{"asked/s", 3, {}};
     double most = 1;
     for (const series_point& point : series) {
         const double ok = static_cast<double>(point.ok) / point.seconds;
         const double errors = static_cast<double>(point.errors) / point.seconds;
         good.points.emplace_back(point.end_s, ok);
         bad.points.emplace_back(point.end_s, errors);
-        most = std::max({most, ok, errors});
+        due.points.emplace_back(point.end_s, point.rate);
+        most = std::max({most, ok, errors, point.rate});
+    }
+    std::vector<chart_line> lines{good, bad};
+    if (series.front().rate > 0) {
+        lines.insert(lines.begin(), due);
     }
     return draw_chart("Requests and errors by second",
                       linear_axis(series.back().end_s, &show_seconds),
-                      linear_axis(most, &show_count), {good, bad});
+                      linear_axis(most, &show_count), lines);
 }
 
 std::string latency_chart(const std::vector<series_point>& series) {
@@ -101,23 +107,70 @@ std::string latency_chart(const std::vector<series_point>& series) {
                       {p50, p99, max});
 }
 
-}  // namespace
+// Of more than one run: latency by what was asked of them.
+std::string step_chart(const bench_result& all) {
+    const bool by_rate = all.ceiling || !all.one().how.rate_steps.empty();
+    std::vector<std::pair<double, const latency_histogram*>> points;
+    for (const step& one : all.steps) {
+        const double at = by_rate ? one.how.rate : static_cast<double>(one.how.connections);
+        // The first run of a search is in closed loop.
+        if (at > 0 && one.what.latency.count() > 0) {
+            points.emplace_back(at, &one.what.latency);
+        }
+    }
+    if (points.empty()) {
+        return {};
+    }
+    std::sort(points.begin(), points.end());
+    chart_line p50{"p50", 1, {}};
+    chart_line p99{"p99", 2, {}};
+    chart_line max{"max", 3, {}};
+    std::int64_t least = INT64_MAX;
+    std::int64_t most = 1;
+    for (const auto& [at, latency] : points) {
+        p50.points.emplace_back(at, log_ns(latency->percentile_ns(50)));
+        p99.points.emplace_back(at, log_ns(latency->percentile_ns(99)));
+        max.points.emplace_back(at, log_ns(latency->max_ns()));
+        least = std::min(least, std::max<std::int64_t>(latency->percentile_ns(50), 1));
+        most = std::max(most, latency->max_ns());
+    }
+    const std::string title = by_rate ? "Latency by requests/s" : "Latency by connections";
+    const chart_axis y =
+        log_axis(static_cast<double>(least), static_cast<double>(most), &show_duration);
+    return "<h2>" + title + "</h2>\n" +
+           draw_chart(title, linear_axis(points.back().first, &show_count), y, {p50, p99, max});
+}
 
-std::string html_report(const run_options& how, const run_result& what) {
-    std::string to =
-        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-        "<meta name=\"viewport\" content=\"width=device-width\">\n"
-        "<title>pillion-bench</title>\n<style>";
-    to += style;
-    to += "</style></head><body>\n<h1>pillion-bench</h1>\n<pre>";
-    to += escape_markup(text_report(how, what));
-    to += "</pre>\n";
+void add_run(std::string& to, const step& one) {
+    const run_result& what = one.what;
+    to += "<pre>" + escape_markup(text_report(one)) + "</pre>\n";
     if (what.latency.count() > 0) {
         to += "<h2>Latency by percentile</h2>\n" + percentile_chart(what.latency);
     }
     if (!what.series.empty()) {
         to += "<h2>Requests</h2>\n" + rate_chart(what.series);
         to += "<h2>Latency by second</h2>\n" + latency_chart(what.series);
+    }
+}
+
+}  // namespace
+
+std::string html_report(const bench_result& all) {
+    std::string to =
+        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+        "<meta name=\"viewport\" content=\"width=device-width\">\n"
+        "<title>pillion-bench</title>\n<style>";
+    to += style;
+    to += "</style></head><body>\n<h1>pillion-bench</h1>\n";
+    if (all.is_list() || all.ceiling) {
+        to += "<pre>" + escape_markup(step_table(all)) + "</pre>\n" + step_chart(all);
+    }
+    if (all.is_list()) {
+        for (const step& one : all.steps) {
+            add_run(to, one);
+        }
+    } else {
+        add_run(to, all.one());
     }
     return to + "</body></html>\n";
 }

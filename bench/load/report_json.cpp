@@ -85,6 +85,9 @@ void put_point(json::builder& b, const series_point& point) {
     b.begin_object();
     b.member("t", point.end_s).member("seconds", point.seconds);
     b.member("ok", point.ok).member("errors", point.errors);
+    if (point.rate > 0) {
+        b.member("rate", point.rate);
+    }
     b.member("rps", static_cast<double>(point.ok) / point.seconds);
     b.member("p50_us", to_us(static_cast<double>(point.p50_ns)));
     b.member("p90_us", to_us(static_cast<double>(point.p90_ns)));
@@ -108,15 +111,15 @@ void put_set_up(json::builder& b, const run_options& how) {
         b.member("rate", how.rate);
     }
     b.member("checked", !how.unchecked);
+    if (how.is_ramp()) {
+        b.member("rate_to", how.rate_to);
+    }
     b.member("warm_up_s", static_cast<double>(how.warm_up_ns) / 1e9);
 }
 
-}  // namespace
-
-std::string json_report(const run_options& how, const run_result& what) {
-    json::builder b;
-    b.begin_object();
-    b.member("pillion_bench", pillion::version);
+void put_run(json::builder& b, const step& one) {
+    const run_options& how = one.how;
+    const run_result& what = one.what;
     put_set_up(b, how);
     b.member("seconds", what.seconds);
     b.member("ok", what.counts.ok).member("rps", what.rps());
@@ -131,12 +134,49 @@ std::string json_report(const run_options& how, const run_result& what) {
         b.member("passed", holds(a, what.value(a.what))).end_object();
     }
     b.end_array();
-    b.member("passed", passed(how, what));
     b.key("series").begin_array();
     for (const series_point& point : what.series) {
         put_point(b, point);
     }
+    b.end_array();
+}
+
+void put_ceiling(json::builder& b, const bench_result& all) {
+    b.key("ceiling").begin_object();
+    b.member("rate", *all.ceiling).key("steps").begin_array();
+    for (const step& one : all.steps) {
+        // The first is in closed loop.
+        if (one.how.rate > 0) {
+            b.begin_object().member("rate", one.how.rate).member("met", one.met);
+            b.member("rps", one.what.rps()).member("error_rate", one.what.counts.error_rate());
+            put_latency(b, one.what);
+            b.end_object();
+        }
+    }
     b.end_array().end_object();
+}
+
+}  // namespace
+
+std::string json_report(const bench_result& all) {
+    json::builder b;
+    b.begin_object();
+    b.member("pillion_bench", pillion::version).member("passed", passed(all));
+    if (all.is_list()) {
+        b.key("steps").begin_array();
+        for (const step& one : all.steps) {
+            b.begin_object().member("passed", passed(one));
+            put_run(b, one);
+            b.end_object();
+        }
+        b.end_array();
+    } else {
+        if (all.ceiling) {
+            put_ceiling(b, all);
+        }
+        put_run(b, all.one());
+    }
+    b.end_object();
     return std::string(b.text());
 }
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdarg>
 #include <cstdio>
 
@@ -31,8 +32,10 @@ std::string scenario_of(const scenario& what) {
 }
 
 void add_head(std::string& to, const run_options& how, const run_result& what) {
-    const std::string mode =
-        how.rate > 0 ? "open loop, " + show_count(how.rate) + " requests/s" : "closed loop";
+    const std::string rates = how.is_ramp()
+                                  ? show_count(how.rate) + " to " + show_count(how.rate_to)
+                                  : show_count(how.rate);
+    const std::string mode = how.rate > 0 ? "open loop, " + rates + " requests/s" : "closed loop";
     add(to, "pillion-bench %s: %s, %s, %s\n", pillion::version, scenario_of(how.what).c_str(),
         std::string(name_of(how.what.rev)).c_str(), how.to.text.c_str());
     add(to, "%zu connections, %s, %.1f s after %.1f s of warm-up, client on %s%s\n\n",
@@ -98,7 +101,9 @@ void add_machine(std::string& to, const run_result& what) {
 
 }  // namespace
 
-std::string text_report(const run_options& how, const run_result& what) {
+std::string text_report(const step& one) {
+    const run_options& how = one.how;
+    const run_result& what = one.what;
     std::string to;
     add_head(to, how, what);
     const double errors = static_cast<double>(what.counts.errors());
@@ -136,7 +141,26 @@ std::string progress_line(const series_point& point) {
     return to;
 }
 
-bool passed(const run_options& how, const run_result& what) {
+std::string text_report(const bench_result& all) {
+    if (!all.is_list()) {
+        return (all.ceiling ? step_table(all) + "\n" : "") + text_report(all.one());
+    }
+    std::string to = step_table(all);
+    for (const step& one : all.steps) {
+        to += "\n" + text_report(one);
+    }
+    return to;
+}
+
+bool passed(const bench_result& all) {
+    return all.is_list() ? std::all_of(all.steps.begin(), all.steps.end(),
+                                       [](const step& one) { return passed(one); })
+                         : passed(all.one()) && all.ceiling.value_or(1) > 0;
+}
+
+bool passed(const step& one) {
+    const run_options& how = one.how;
+    const run_result& what = one.what;
     for (const assertion& a : how.assertions) {
         if (!holds(a, what.value(a.what))) {
             return false;

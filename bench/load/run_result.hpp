@@ -19,6 +19,7 @@ struct series_point {
     double seconds = 0;
     std::uint64_t ok = 0;
     std::uint64_t errors = 0;
+    double rate = 0;  // open loop: of what was due
     std::int64_t p50_ns = 0;
     std::int64_t p90_ns = 0;
     std::int64_t p99_ns = 0;

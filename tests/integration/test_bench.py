@@ -352,6 +352,58 @@ def test_auto_finds_a_unix_socket(bench, start, tmp_path):
     assert report["server"]["pids"] == [own.pid]
 
 
+def test_find_ceiling(bench, server):
+    brief_steps = ("-c", 2, "-d", "50ms", "--warm-up", "0s", "--find-ceiling")
+    code, report = bench(server.urls[0], "ping", *brief_steps, "--slo", "p50 < 1m")
+    steps = report["ceiling"]["steps"]
+    met = [step["rate"] for step in steps if step["met"]]
+    assert report["ceiling"]["rate"] == max(met, default=0)
+    assert code == (0 if met else 3) and len(steps) <= 16
+    code, report = bench(server.urls[0], "ping", *brief_steps, "--slo", "p50 < 1ns")
+    assert code == 3 and report["ceiling"]["rate"] == 0
+    assert not any(step["met"] for step in report["ceiling"]["steps"])
+
+
+def test_ramp(bench, server):
+    """The rate goes from one value to another: as many were due as their mean says, more of them in
+    the second half."""
+    code, report = bench(server.urls[0], "ping", "--rate", "100..900", "-d", "2s", "-c", 4,
+                         "--warm-up", "0s", "--timeout", "30s")
+    assert code == 0 and report["mode"] == "open", report
+    assert (report["rate"], report["rate_to"]) == (100, 900)
+    assert 995 <= report["ok"] <= 1001, report["ok"]
+    rates = [point["rate"] for point in report["series"]]
+    assert rates == sorted(rates) and 100 < rates[0] < 900
+
+
+def test_steps(bench, server, tmp_path):
+    page = tmp_path / "page.html"
+    for name, values in (("--rate", (200, 100)), ("-c", (1, 3, 2))):
+        words = (name, ",".join(map(str, values)), "-d", "100ms", "--warm-up", "0s")
+        code, report = bench(server.urls[0], "ping", *words, "--html", page)
+        assert code == 0 and report["passed"], report
+        key = "rate" if name == "--rate" else "connections"
+        assert [step[key] for step in report["steps"]] == list(values)
+        assert all(step["ok"] > 0 and step["passed"] for step in report["steps"])
+        text = page.read_text(encoding="utf-8")
+        assert text.count("<svg") == 1 + 3 * len(values)
+        before = tmp_path / "before"
+        before.write_text(json.dumps(report), encoding="utf-8")
+        done = run_program(bench_bin(), "compare", before, before, "--fail-above", "0%")
+        assert done.returncode == 0 and done.stdout.count(b"step ") == len(values)
+        report["steps"].pop()
+        fewer = tmp_path / "fewer"
+        fewer.write_text(json.dumps(report), encoding="utf-8")
+        assert "steps" in fails(1, "compare", before, fewer)
+
+
+def test_one_bad_step_fails_all(bench, scripted):
+    server = scripted(lambda r: http(message(r, id=0) if r.serial < 5 else message(r)))
+    code, report = bench(server.url, "tools/list", "-c", "1,2", *brief(5)[:2], "--warm-up", "0s")
+    assert code == 3 and not report["passed"]
+    assert [step["passed"] for step in report["steps"]] == [False, True]
+
+
 def test_assertions(bench, server):
     code, report = bench(server.urls[0], "ping", *brief(50), "--assert", "p99 < 1m", "--assert",
                          "rps > 0", "--assert", "errors == 0")

@@ -110,6 +110,20 @@ TEST(options, requests_alone_end_by_number) {
     EXPECT_EQ(parse({where, "-n", "7"}).read.run.duration_ns, 0);
 }
 
+TEST(options, ramps_and_steps) {
+    const run_options one = parse({where, "--rate", "500"}).read.run;
+    EXPECT_FALSE(one.is_ramp());
+    EXPECT_EQ(one.steps(), 1U);
+    const run_options ramp = parse({where, "--rate", "500..100"}).read.run;
+    EXPECT_TRUE(ramp.is_ramp());
+    EXPECT_DOUBLE_EQ(ramp.rate_to, 100);
+    EXPECT_EQ(ramp.steps(), 1U);
+    EXPECT_EQ(parse({where, "--rate", "500,100,50"}).read.run.rate_steps.size(), 3U);
+    const run_options wide = parse({where, "-c", "1,8"}).read.run;
+    EXPECT_EQ(wide.steps(), 2U);
+    EXPECT_EQ(wide.connections, 1U);
+}
+
 TEST(options, targets) {
     const auto to = [](const std::string& text) { return parse({text}).read.run.to; };
     EXPECT_EQ(to("http://localhost").port, 80);
@@ -146,6 +160,10 @@ TEST(options, faults_are_one_line_that_names_them) {
         {{where, "-c", "100001"}, "--connections"},
         {{where, "--rate", "0"}, "--rate"},
         {{where, "--rate", "1e9"}, "--rate"},
+        {{where, "--rate", "5..", "-d", "1s"}, "--rate"},
+        {{where, "--rate", "5..9", "-n", "7"}, "--duration"},
+        {{where, "--rate", "5,9", "-c", "1,2"}, "one list"},
+        {{where, "--find-ceiling", "--slo", "p99 < 5ms", "-c", "1,2"}, "--find-ceiling"},
         {{where, "-d", "10"}, "--duration"},
         {{where, "-d", "0s"}, "--duration"},
         {{where, "--warm-up", "x"}, "--warm-up"},
@@ -155,6 +173,10 @@ TEST(options, faults_are_one_line_that_names_them) {
         {{where, "--unchecked", "--expect", "x"}, "--expect"},
         {{where, "--assert", "p42 < 5ms"}, "p42"},
         {{where, "--assert", "p99 < 5"}, "p99 < 5"},
+        {{where, "--find-ceiling"}, "--slo"},
+        {{where, "--slo", "p99 < 5ms"}, "--find-ceiling"},
+        {{where, "--find-ceiling", "--slo", "p99 < 5ms", "--rate", "5"}, "--find-ceiling"},
+        {{where, "--find-ceiling", "--slo", "p99"}, "--slo"},
         {{where, "-H", "nonsense"}, "--header"},
         {{where, "-H", "Host: x"}, "--header"},
         {{"compare", "a.json"}, "AFTER"},
