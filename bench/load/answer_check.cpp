@@ -15,6 +15,18 @@ bool has_shape(json::view result, action of, bool modern) {
             return result["tools"].is_array();
         case action::tools_call:
             return result["content"].is_array();
+        case action::resources_list:
+            return result["resources"].is_array();
+        case action::resources_read:
+            return result["contents"].is_array();
+        case action::prompts_list:
+            return result["prompts"].is_array();
+        case action::prompts_get:
+            return result["messages"].is_array();
+        case action::tasks_get:
+            return result["status"].is_string();
+        case action::tasks_result:
+            return result["content"].is_array();
         case action::initialize:
             return result["protocolVersion"].is_string();
         case action::initialized:
@@ -25,24 +37,19 @@ bool has_shape(json::view result, action of, bool modern) {
 
 }  // namespace
 
-verdict answer_check::judge_result(json::view result, action of, bool modern) {
+verdict answer_check::judge_shape(json::view result, action of, bool modern) {
     // "input_required" and "task" are no results yet.
     const json::view type = result["resultType"];
     const bool whole = !modern || !type.exists() || type.str() == "complete";
     if (!result.is_object() || !whole || !has_shape(result, of, modern)) {
         return {fault::wrong_shape};
     }
-    if (of == action::tools_call && result["isError"].boolean()) {
-        return {fault::tool_error};
-    }
-    if (of == action::initialize) {
-        negotiated_.assign(result["protocolVersion"].str());
-    }
-    return {};
+    const bool call = of == action::tools_call || of == action::tasks_result;
+    return {call && result["isError"].boolean() ? fault::tool_error : fault::none};
 }
 
 std::optional<verdict> answer_check::judge(char* text, std::size_t size, std::uint64_t id,
-                                           action of, bool modern) noexcept {
+                                           action of, bool modern, answer_taker* taker) noexcept {
     const bool expected = of == action::initialize || expected_.empty() ||
                           std::string_view(text, size).find(expected_) != std::string_view::npos;
     std::optional<verdict> out = verdict{fault::malformed};
@@ -56,6 +63,9 @@ std::optional<verdict> answer_check::judge(char* text, std::size_t size, std::ui
         const bool no_id = !root["id"].exists() || root["id"].is_null();
         if (root["method"].exists()) {
             out.reset();
+            if (taker != nullptr) {
+                taker->hear(root);
+            }
         } else if (error.exists() == result.exists()) {
             out = verdict{fault::malformed};
         } else if (answered != id && !(no_id && error.exists())) {
@@ -63,7 +73,10 @@ std::optional<verdict> answer_check::judge(char* text, std::size_t size, std::ui
         } else if (error.exists()) {
             out = verdict{fault::rpc_error, error["code"].i64().value_or(0)};
         } else {
-            out = judge_result(result, of, modern);
+            out = taker != nullptr ? taker->take(result) : judge_shape(result, of, modern);
+            if (of == action::initialize && out->what == fault::none) {
+                negotiated_.assign(result["protocolVersion"].str());
+            }
             if (out->what == fault::none && !expected) {
                 out = verdict{fault::unexpected};
             }

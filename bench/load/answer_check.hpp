@@ -18,22 +18,36 @@
 
 namespace pillion::load {
 
+// Who goes on where one answer is not all.
+class answer_taker {
+ public:
+    // A notification or request that came before the answer. Valid for the call.
+    virtual void hear(json::view message) = 0;
+    // The result of the request; what it amounts to. Valid for the call.
+    virtual verdict take(json::view result) = 0;
+
+ protected:
+    ~answer_taker() = default;
+};
+
 class answer_check {
  public:
     answer_check(base::chunk_pool& pool, std::string expected)
         : memory_(pool), expected_(std::move(expected)) {}
 
     // Judges text[0..size), which is rewritten in place (limits::padding readable bytes follow).
-    // nullopt: a request or notification, the answer is still to come.
+    // nullopt: a request or notification, the answer is still to come. `taker`, when there is one,
+    // hears of it, and judges results in the place of what is said here about the method's.
     std::optional<verdict> judge(char* text, std::size_t size, std::uint64_t id, action of,
-                                 bool modern) noexcept;
+                                 bool modern, answer_taker* taker = nullptr) noexcept;
+
+    // Whether a result is one of this method.
+    static verdict judge_shape(json::view result, action of, bool modern);
 
     // The revision that the last answer to `initialize` named.
     const std::string& negotiated() const noexcept { return negotiated_; }
 
  private:
-    verdict judge_result(json::view result, action of, bool modern);
-
     base::arena memory_;
     std::string expected_;
     std::string negotiated_;

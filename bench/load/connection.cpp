@@ -1,8 +1,5 @@
 #include "connection.hpp"
 
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <sys/socket.h>
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -10,8 +7,9 @@
 #include <utility>
 
 #include "base/assert.hpp"
-#include "base/limits.hpp"
-#include "base/number.hpp"
+#include "http_link.hpp"
+#include "pipe_link.hpp"
+#include "sse_link.hpp"
 
 namespace pillion::load {
 
@@ -22,8 +20,18 @@ constexpr std::int64_t pause_min_ns = 10 * ns_per_ms;
 constexpr std::int64_t pause_max_ns = 1000 * ns_per_ms;
 // Ending sessions is a courtesy.
 constexpr std::int64_t farewell_ns = 500 * ns_per_ms;
-// Together with the request's beginning in one piece of memory.
-constexpr std::size_t copied_end_max = 2048;
+
+std::unique_ptr<link> make_link(const connection_plan& plan, link_user& user) {
+    io::reactor& loop = *plan.loop;
+    if (plan.to->is_command()) {
+        return std::make_unique<pipe_link>(loop, *plan.to, plan.answer_bytes_max, user);
+    }
+    if (plan.what->rev == revision::r2024_11_05) {
+        return std::make_unique<sse_link>(loop, *plan.to, render_open(*plan.what, *plan.to),
+                                          plan.answer_bytes_max, user);
+    }
+    return std::make_unique<http_link>(loop, *plan.to, plan.answer_bytes_max, user);
+}
 
 fault class_of_status(std::uint16_t status) noexcept {
     return status >= 500 ? fault::http_5xx : status >= 400 ? fault::http_4xx : fault::http_other;
@@ -31,199 +39,235 @@ fault class_of_status(std::uint16_t status) noexcept {
 
 }  // namespace
 
+void connection_plan::prepare() {
+    texts.clear();
+    for (const question& one : what->questions) {
+        texts.push_back(render(*what, one, *to, {{}, to->path}));
+    }
+}
+
 connection::connection(connection_plan& plan)
-    : plan_(plan), reader_(plan.loop->chunks(), plan.answer_bytes_max, *this) {}
+    : plan_(plan),
+      link_(make_link(plan, *this)),
+      texts_(&plan.texts),
+      dialogue_(make_dialogue(*plan.what, plan.poll_ns)) {}
 
 connection::~connection() { PILLION_ASSERT(is_gone() || phase_ == phase::idle); }
 
 void connection::open() noexcept {
-    const sockaddr_storage& to = plan_.to->address;
     phase_ = phase::connecting;
     served_ = false;
     began_ns_ = now_ns();
-    fd_ = ::socket(to.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd_ < 0) {
-        example_bytes_ = 0;
-        tell({fault::unreachable});
-        return try_later(false);
-    }
-    if (!plan_.to->is_unix()) {
-        const int on = 1;
-        ::setsockopt(fd_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    }
-    plan_.loop->ops().connect(connect_, fd_, &to, plan_.to->address_bytes);
+    link_->open();
 }
 
-void connection::on_connect(io::op& self, const io::completion& what) noexcept {
-    static_cast<connect_op&>(self).owner->connected(what.res);
-}
-
-void connection::connected(std::int32_t res) noexcept {
-    const int fd = std::exchange(fd_, -1);
-    if (res == 0 && !leaving_) {
-        stream_.emplace(*plan_.loop, fd, io::peer_name::of_text("server"));
-        stream_->start(*this);
+void connection::on_open(int os_errno) noexcept {
+    open_ = os_errno == 0;
+    if (leaving_) {
+        phase_ = os_errno == 0 ? phase::closing : phase::gone;
+        return os_errno == 0 ? link_->close() : void();
+    }
+    if (os_errno == 0) {
         return shake_hands();
     }
-    plan_.loop->ops().close(fd);
-    if (leaving_) {
-        phase_ = phase::gone;
-        return;
-    }
     // A unix socket whose queue is full says EAGAIN; being too many is no error of the server yet.
-    if (res != -EAGAIN) {
-        const bool late = res == -ECANCELED || res == -ETIMEDOUT;
-        set_example(std::strerror(-res));
-        tell({res == -ECONNREFUSED || res == -ENOENT ? fault::refused
-              : late                                 ? fault::timeout
-                                                     : fault::unreachable});
+    if (os_errno != EAGAIN) {
+        const bool late = os_errno == ECANCELED || os_errno == ETIMEDOUT;
+        set_example(std::strerror(os_errno));
+        tell({os_errno == ECONNREFUSED || os_errno == ENOENT ? fault::refused
+              : late                                         ? fault::timeout
+                                                             : fault::unreachable});
     }
     try_later(false);
 }
 
-// A session outlives its connection.
+// A session outlives its connection, where its link says so.
 void connection::shake_hands() noexcept {
+    at_.path = link_->path();
     if (plan_.what->modern()) {
-        if (request_.begin.empty()) {
-            request_ = render(*plan_.what, plan_.what->what, *plan_.to, {});
-        }
-        return become_free();
+        return ready();
     }
     if (confirmed_) {
-        return become_free();
+        return ready();
     }
     if (introduced_) {
         return confirm();
     }
     phase_ = phase::initializing;
-    asked_ = action::initialize;
-    send_own(render(*plan_.what, action::initialize, *plan_.to, {}));
+    send_own({action::initialize});
 }
 
 void connection::confirm() noexcept {
     phase_ = phase::confirming;
-    asked_ = action::initialized;
-    send_own(render(*plan_.what, action::initialized, *plan_.to, session_));
+    if (!send_own({action::initialized})) {
+        handshake_answered(true);
+    }
+}
+
+// Nothing stands before the requests of the scenario any more.
+void connection::ready() noexcept {
+    if (is_exchanging()) {
+        return ask_next_text();
+    }
+    // The first handshake of a scenario that has one in each exchange only shows that it goes.
+    churns(pattern::session_churn) && has_session() ? end_session() : become_free();
 }
 
 void connection::become_free() noexcept {
+    if (churns(pattern::connection_churn) && open_) {
+        phase_ = phase::closing;
+        parking_ = true;
+        return link_->close();
+    }
     phase_ = phase::free;
     plan_.watcher->on_free(*this);
 }
 
 void connection::ask(std::int64_t due_ns) noexcept {
-    phase_ = phase::asking;
-    asked_ = plan_.what->what;
     due_ns_ = due_ns;
-    send(request_.begin, request_.id_at, *plan_.request_end);
+    if (churns(pattern::connection_churn)) {
+        return open();
+    }
+    if (churns(pattern::session_churn)) {
+        forget_session();
+        return shake_hands();
+    }
+    ask_next_text();
 }
 
-void connection::send_own(const request_text& text) noexcept {
-    send(text.begin, text.id_at, text.end);
+void connection::ask_next_text() noexcept {
+    const std::size_t number = plan_.next_text;
+    plan_.next_text = number + 1 == texts_->size() ? 0 : number + 1;
+    phase_ = phase::asking;
+    const question& asked = plan_.what->questions[number];
+    asked_ = asked.what;
+    if (dialogue_) {
+        dialogue_->begin(asked);
+    }
+    const request_text& text = (*texts_)[number];
+    send(text.begin, text.id_at, plan_.texts[number].end);
 }
 
-// REQUIRES: an `end` longer than copied_end_max outlives the stream.
-void connection::send(const std::string& begin, std::size_t id_at, std::string_view end) noexcept {
+bool connection::go_on() noexcept {
+    next_ = dialogue_ ? dialogue_->next() : nullptr;
+    if (next_ == nullptr) {
+        return false;
+    }
+    const std::int64_t pause_ns = dialogue_->pause_ns();
+    if (pause_ns <= 0) {
+        ask_follow_up(*next_);
+    } else {
+        phase_ = phase::pausing;
+        plan_.loop->timers().arm(pause_, now_ns() + pause_ns);
+    }
+    return true;
+}
+
+void connection::on_pause(io::timer&, void* owner) noexcept {
+    connection& self = *static_cast<connection*>(owner);
+    if (self.phase_ == phase::pausing) {
+        self.ask_follow_up(*self.next_);
+    }
+}
+
+void connection::ask_follow_up(const question& next) noexcept {
+    phase_ = phase::asking;
+    asked_ = next.what;
+    const request_text text = render(*plan_.what, next, *plan_.to, at_);
+    follow_up_ = text.begin + text.end;
+    send(follow_up_, text.id_at, {});
+}
+
+bool connection::send_own(const question& what) noexcept {
+    asked_ = what.what;
+    const request_text text = render(*plan_.what, what, *plan_.to, at_);
+    return send(text.begin + text.end, text.id_at, {});
+}
+
+// As link::send().
+bool connection::send(const std::string& begin, std::size_t id_at, std::string_view end) noexcept {
     began_ns_ = now_ns();
     heard_.reset();
     example_bytes_ = 0;
-    reader_.begin();
-    const bool copied = end.size() <= copied_end_max;
-    const std::size_t bytes = begin.size() + (copied ? end.size() : 0);
-    base::chunk* const out = plan_.loop->chunks().take(bytes);
-    char* const to = out->data();
-    std::memcpy(to, begin.data(), begin.size());
-    if (id_at > 0) {
-        id_ = plan_.next_id++;
-        base::format(to + id_at, id_);
-    }
-    if (copied) {
-        end.copy(to + begin.size(), end.size());
-    }
-    out->end = static_cast<std::uint32_t>(bytes);
-    plan_.watcher->on_bytes(0, begin.size() + end.size());
-    stream_->write(out);
-    if (!copied) {
-        stream_->write_static(end);
-    }
+    id_ = id_at > 0 ? plan_.next_id++ : 0;
+    return link_->send(begin, id_at, id_, end);
 }
 
-void connection::on_data(char* data, std::size_t bytes) noexcept {
-    plan_.watcher->on_bytes(bytes, 0);
-    if (phase_ < phase::initializing || phase_ == phase::free || phase_ >= phase::closing) {
-        // Nobody asked: often a 408 before the server closes.
-        return close();
-    }
-    const reply_state state = reader_.feed(data, bytes);
-    if (state != reply_state::need_more) {
-        answered(state);
-    }
+void connection::on_bytes(std::size_t in, std::size_t out) noexcept {
+    plan_.watcher->on_bytes(in, out);
 }
 
-void connection::on_eof() noexcept {
-    if (phase_ < phase::initializing || phase_ == phase::free || phase_ >= phase::closing) {
-        return close();
-    }
-    if (reader_.end() == reply_state::complete) {
-        return answered(reply_state::complete);
-    }
-    set_example({});
-    finish({fault::closed});
-}
-
-void connection::on_message(char* text, std::size_t size) noexcept {
+bool connection::on_message(char* text, std::size_t size) noexcept {
     answer_ns_ = now_ns();
     // The first wrong one counts.
     if (heard_ && heard_->what != fault::none) {
-        return;
+        return true;
     }
     // Before the text is parsed in place.
     set_example({text, size});
     const bool unread = asked_ == action::initialized || is_unchecked();
-    if (reader_.status() != 200 || unread || size == 0) {
-        return;
+    if (link_->status() != 200 || unread || size == 0) {
+        return false;
     }
     const std::optional<verdict> how =
-        plan_.check->judge(text, size, id_, asked_, plan_.what->modern());
+        plan_.check->judge(text, size, id_, asked_, plan_.what->modern(),
+                           phase_ != phase::asking ? nullptr
+                           : dialogue_             ? dialogue_.get()
+                                                   : plan_.taker);
     if (how) {
         // A second answer is one that nobody asked for.
         heard_ = heard_ ? verdict{fault::wrong_id} : *how;
     }
+    return how.has_value();
 }
 
 // What an answer that is complete amounts to.
-verdict connection::judge_reply() const noexcept {
-    const std::uint16_t status = reader_.status();
-    if (phase_ == phase::confirming) {
-        return {status >= 200 && status < 300 ? fault::none : class_of_status(status)};
+verdict connection::judge_reply(const reply_end& how) const noexcept {
+    if (how.state != reply_state::complete) {
+        return {how.state == reply_state::too_large ? fault::too_large : fault::malformed};
     }
-    if (status != 200) {
-        return {class_of_status(status)};
+    if (phase_ == phase::confirming) {
+        return {how.status >= 200 && how.status < 300 ? fault::none : class_of_status(how.status)};
+    }
+    if (how.status != 200) {
+        return {class_of_status(how.status)};
     }
     return is_unchecked() ? verdict{} : heard_.value_or(verdict{fault::malformed});
 }
 
-void connection::answered(reply_state state) noexcept {
+void connection::on_reply(const reply_end& reply) noexcept {
+    status_ = reply.status;
+    served_ = reply.state == reply_state::complete;
     if (phase_ == phase::deleting) {
-        return close();
+        return session_ended(reply);
     }
     if (is_unchecked()) {
         answer_ns_ = now_ns();
     }
-    const verdict how = state == reply_state::complete    ? judge_reply()
-                        : state == reply_state::too_large ? verdict{fault::too_large}
-                                                          : verdict{fault::malformed};
-    const bool goes_on = state == reply_state::complete && reader_.keep_alive();
-    served_ = state == reply_state::complete;
+    const verdict how = judge_reply(reply);
     if (phase_ != phase::asking) {
-        return how.what == fault::none ? handshake_answered(goes_on) : finish(how);
+        return how.what == fault::none ? handshake_answered(reply.goes_on) : finish(how);
     }
     pause_ns_ = served_ ? 0 : pause_ns_;
     // The server has forgotten the session (REVISIONS §5.4): another one is begun.
-    if (reader_.status() == 404 && !session_.empty()) {
-        introduced_ = confirmed_ = false;
+    if (reply.status == 404 && has_session()) {
+        forget_session();
         return finish(how);
     }
+    if (how.what == fault::none && reply.goes_on) {
+        if (go_on()) {
+            return;
+        }
+        if (churns(pattern::session_churn) && has_session()) {
+            return end_session();
+        }
+    }
+    // What comes late through a link that is one stream would be taken for the next answer.
+    const bool lost_count = how.what == fault::wrong_id || how.what == fault::malformed;
+    end_exchange(how, reply.goes_on && (link_->keeps_sessions() || !lost_count));
+}
+
+void connection::end_exchange(const verdict& how, bool goes_on) noexcept {
     if (!goes_on) {
         return finish(how);
     }
@@ -231,19 +275,68 @@ void connection::answered(reply_state state) noexcept {
     become_free();
 }
 
+void connection::end_session() noexcept {
+    phase_ = phase::deleting;
+    send(render_delete(*plan_.what, *plan_.to, at_), 0, {});
+}
+
+void connection::session_ended(const reply_end& reply) noexcept {
+    if (leaving_) {
+        return close();
+    }
+    forget_session();
+    answer_ns_ = now_ns();
+    // A server may leave the end of sessions to itself (405).
+    const bool ended = reply.status / 100 == 2 || reply.status == 405;
+    if (is_exchanging()) {
+        const verdict how{reply.state != reply_state::complete ? fault::malformed
+                          : ended                              ? fault::none
+                                                               : class_of_status(reply.status)};
+        return end_exchange(how, reply.goes_on);
+    }
+    reply.goes_on ? become_free() : close();
+}
+
+void connection::forget_session() noexcept {
+    introduced_ = confirmed_ = false;
+    at_.session.clear();
+}
+
+void connection::on_lost() noexcept {
+    if (phase_ == phase::free || phase_ == phase::deleting) {
+        return close();
+    }
+    set_example({});
+    finish({fault::closed});
+}
+
 void connection::handshake_answered(bool goes_on) noexcept {
     if (phase_ == phase::confirming) {
         confirmed_ = true;
-        return goes_on ? become_free() : close();
+        return goes_on ? ready() : close();
     }
     if (plan_.check->negotiated() != name_of(plan_.what->rev)) {
         speaks_otherwise_ = true;
         return finish({fault::wrong_shape});
     }
     introduced_ = true;
-    session_ = reader_.session();
-    request_ = render(*plan_.what, plan_.what->what, *plan_.to, session_);
+    at_.session = link_->session();
+    set_place();
     return goes_on ? confirm() : close();
+}
+
+// Texts of our own where ours is another place than that of the plan.
+void connection::set_place() noexcept {
+    texts_ = &plan_.texts;
+    if (plan_.to->is_command() || (!has_session() && at_.path == plan_.to->path)) {
+        return;
+    }
+    own_texts_.clear();
+    for (const question& one : plan_.what->questions) {
+        own_texts_.push_back(render(*plan_.what, one, *plan_.to, at_));
+        own_texts_.back().end.clear();
+    }
+    texts_ = &own_texts_;
 }
 
 void connection::set_example(std::string_view text) noexcept {
@@ -255,12 +348,12 @@ void connection::tell(const verdict& how) noexcept {
     std::string_view example{example_, example_bytes_};
     char with_status[sizeof example_ + 8];
     if (how.what >= fault::http_other && how.what <= fault::http_5xx) {
-        const int bytes =
-            std::snprintf(with_status, sizeof with_status, "%d %.*s", int{reader_.status()},
-                          static_cast<int>(example.size()), example.data());
+        const int bytes = std::snprintf(with_status, sizeof with_status, "%d %.*s", int{status_},
+                                        static_cast<int>(example.size()), example.data());
         example = {with_status, static_cast<std::size_t>(bytes)};
     }
     if (due_ns_ >= 0) {
+        plan_.events = dialogue_ ? dialogue_->events() : 0;
         plan_.watcher->on_answer(std::exchange(due_ns_, -1),
                                  how.what == fault::none ? answer_ns_ : now_ns(), how, example);
     } else if (how.what != fault::none) {
@@ -274,19 +367,26 @@ void connection::finish(const verdict& how) noexcept {
 }
 
 void connection::close() noexcept {
-    if (stream_ && phase_ != phase::closing) {
+    if (phase_ >= phase::initializing && phase_ < phase::closing) {
         phase_ = phase::closing;
-        stream_->close(false);
+        link_->close();
     }
 }
 
 void connection::on_closed(int os_errno) noexcept {
-    if (phase_ >= phase::initializing && phase_ < phase::deleting && phase_ != phase::free) {
+    open_ = false;
+    if (!link_->keeps_sessions()) {
+        forget_session();
+    }
+    if (std::exchange(parking_, false) && !leaving_) {
+        return become_free();
+    }
+    const bool last_words = phase_ == phase::deleting && !is_exchanging();
+    if (phase_ >= phase::initializing && phase_ < phase::closing && phase_ != phase::free &&
+        !last_words) {
         set_example(os_errno == 0 ? "" : std::strerror(os_errno));
         tell({os_errno == 0 ? fault::closed : fault::reset});
     }
-    stream_.reset();
-    reader_.begin();
     if (leaving_) {
         phase_ = phase::gone;
         return;
@@ -310,13 +410,14 @@ void connection::look_at_clock() noexcept {
     if (phase_ == phase::idle && !leaving_ && now >= retry_ns_) {
         return open();
     }
-    const bool last_words = phase_ == phase::deleting;
+    const bool last_words = phase_ == phase::deleting && leaving_;
     const bool late = now - began_ns_ >= (last_words ? farewell_ns : plan_.timeout_ns);
-    if (!late || phase_ == phase::idle || phase_ == phase::free || phase_ >= phase::closing) {
+    if (!late || phase_ == phase::idle || phase_ == phase::free || phase_ == phase::pausing ||
+        phase_ >= phase::closing) {
         return;
     }
     if (phase_ == phase::connecting) {
-        plan_.loop->ops().cancel(connect_);
+        link_->cancel_open();
     } else if (last_words) {
         close();
     } else {
@@ -327,13 +428,13 @@ void connection::look_at_clock() noexcept {
 
 void connection::leave() noexcept {
     leaving_ = true;
-    if (phase_ == phase::idle) {
+    pause_.cancel();
+    if (phase_ == phase::idle || (phase_ == phase::free && !open_)) {
         phase_ = phase::gone;
     } else if (phase_ == phase::connecting) {
-        plan_.loop->ops().cancel(connect_);
-    } else if (phase_ == phase::free && !session_.empty()) {
-        phase_ = phase::deleting;
-        send_own({render_delete(*plan_.what, *plan_.to, session_), {}, 0});
+        link_->cancel_open();
+    } else if (phase_ == phase::free && has_session()) {
+        end_session();
     } else {
         close();
     }

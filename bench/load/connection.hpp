@@ -1,20 +1,22 @@
-// connection: one client of the server under load: connects, shakes hands where its revision has
-// sessions, asks one question at a time, judges the answer, and comes back when it was cut off.
+// connection: one client of the server under load: opens its link, shakes hands where its revision
+// has sessions, asks one question at a time, judges the answer, and comes back when it was cut off.
 //
 // Everything it hears it tells its watcher, from the dispatch of the loop. Steady state: no heap,
 // one send for each request. Thread: its shard.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "answer_check.hpp"
+#include "dialogue.hpp"
 #include "fault.hpp"
 #include "io/reactor.hpp"
-#include "io/tcp_stream.hpp"
-#include "reply_reader.hpp"
+#include "link.hpp"
 #include "scenario.hpp"
 #include "target.hpp"
 
@@ -41,13 +43,22 @@ class connection_watcher {
     ~connection_watcher() = default;
 };
 
-// What all connections share.
+// What all connections share. prepare() comes before the first of them.
 struct connection_plan {
     io::reactor* loop = nullptr;
     connection_watcher* watcher = nullptr;
     const target* to = nullptr;
     const scenario* what = nullptr;
-    const std::string* request_end = nullptr;  // of the scenario's requests
+    // The scenario's requests, as they are where there are no sessions.
+    std::vector<request_text> texts{};
+    std::size_t next_text = 0;  // which is asked next, by whoever is free
+    std::int64_t poll_ns = -1;  // of dialogues
+    // Of the dialogue whose end is told at present.
+    std::uint64_t events = 0;
+    answer_taker* taker = nullptr;  // of all results, where there is no dialogue
+
+    // Renders the texts. REQUIRES: `to` and `what`.
+    void prepare();
     answer_check* check = nullptr;
     std::int64_t timeout_ns = 0;
     std::size_t answer_bytes_max = 0;
@@ -55,7 +66,7 @@ struct connection_plan {
     std::uint64_t next_id = first_id;
 };
 
-class connection final : private io::stream_reader, private message_sink {
+class connection final : private link_user {
  public:
     explicit connection(connection_plan& plan);
     connection(const connection&) = delete;
@@ -88,23 +99,36 @@ class connection final : private io::stream_reader, private message_sink {
         confirming,  // notifications/initialized is under way
         free,
         asking,
+        pausing,  // between two requests of a dialogue
         deleting,
         closing,  // on_closed() is still to come
         gone,
     };
 
-    void on_data(char* data, std::size_t bytes) noexcept override;
-    void on_eof() noexcept override;
-    void on_drained() noexcept override {}
+    void on_open(int os_errno) noexcept override;
+    bool on_message(char* text, std::size_t size) noexcept override;
+    void on_reply(const reply_end& how) noexcept override;
+    void on_lost() noexcept override;
     void on_closed(int os_errno) noexcept override;
-    void on_message(char* text, std::size_t size) noexcept override;
+    void on_bytes(std::size_t in, std::size_t out) noexcept override;
 
-    static void on_connect(io::op& self, const io::completion& what) noexcept;
-    void connected(std::int32_t res) noexcept;
     void shake_hands() noexcept;
-    void send(const std::string& begin, std::size_t id_at, std::string_view end) noexcept;
-    void send_own(const request_text& text) noexcept;
-    void answered(reply_state how) noexcept;
+    bool send(const std::string& begin, std::size_t id_at, std::string_view end) noexcept;
+    bool send_own(const question& what) noexcept;
+    void ready() noexcept;
+    void ask_next_text() noexcept;
+    // Asks what follows in a dialogue; false when that was all.
+    bool go_on() noexcept;
+    void ask_follow_up(const question& next) noexcept;
+    void end_exchange(const verdict& how, bool goes_on) noexcept;
+    void end_session() noexcept;
+    void session_ended(const reply_end& reply) noexcept;
+    void forget_session() noexcept;
+    void set_place() noexcept;
+    bool has_session() const noexcept { return !at_.session.empty(); }
+    bool churns(pattern what) const noexcept { return plan_.what->how == what; }
+    bool is_exchanging() const noexcept { return due_ns_ >= 0; }
+    static void on_pause(io::timer& self, void* owner) noexcept;
     void handshake_answered(bool goes_on) noexcept;
     void confirm() noexcept;
     void become_free() noexcept;
@@ -115,13 +139,8 @@ class connection final : private io::stream_reader, private message_sink {
     void close() noexcept;
     void try_later(bool at_once) noexcept;
     std::int64_t now_ns() const noexcept { return plan_.loop->now_ns(); }
-    verdict judge_reply() const noexcept;
+    verdict judge_reply(const reply_end& how) const noexcept;
     bool is_unchecked() const noexcept { return plan_.unchecked && phase_ == phase::asking; }
-
-    struct connect_op : io::op {
-        explicit connect_op(connection& c) noexcept : op(&connection::on_connect), owner(&c) {}
-        connection* owner;
-    };
 
     connection_plan& plan_;
     phase phase_ = phase::idle;
@@ -130,12 +149,18 @@ class connection final : private io::stream_reader, private message_sink {
     bool introduced_ = false;  // initialize was answered
     bool confirmed_ = false;   // … and so was notifications/initialized
     bool served_ = false;      // this connection has brought an answer
-    int fd_ = -1;              // while connecting
-    connect_op connect_{*this};
-    std::optional<io::tcp_stream> stream_;
-    reply_reader reader_;
-    request_text request_;
-    std::string session_;
+    bool open_ = false;        // the link is
+    bool parking_ = false;     // it is closed until the next request
+    std::unique_ptr<link> link_;
+    // Which texts are asked: those of the plan, or our own, without their ends.
+    const std::vector<request_text>* texts_;
+    std::vector<request_text> own_texts_;
+    place at_;
+    std::unique_ptr<dialogue> dialogue_;
+    const question* next_ = nullptr;  // of the dialogue, after the pause
+    std::string follow_up_;           // … rendered
+    io::timer pause_{&connection::on_pause, this};
+    std::uint16_t status_ = 200;  // of the last reply
     std::uint64_t id_ = 0;
     action asked_ = action::ping;
     std::int64_t due_ns_ = -1;    // of the request under way; -1: there is none

@@ -26,6 +26,7 @@ enum class fault : std::uint8_t {
     wrong_shape,  // a result, but not one of this method
     tool_error,   // isError
     unexpected,   // without the text of --expect
+    incomplete,   // without what the scenario is about: no progress, no task, no question
     count,
 };
 

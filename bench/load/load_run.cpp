@@ -27,7 +27,6 @@ load_run::load_run(const run_options& how, io::reactor& loop, const server_watch
       loop_(loop),
       server_(server),
       told_(std::move(told)),
-      request_end_(render(how.what, how.what.what, how.to, {}).end),
       check_(loop.chunks(), how.expect),
       schedule_(how.rate, how.rate_to, how.warm_up_ns, how.duration_ns),
       alarm_(loop) {
@@ -35,11 +34,12 @@ load_run::load_run(const run_options& how, io::reactor& loop, const server_watch
     plan_.watcher = this;
     plan_.to = &how.to;
     plan_.what = &how.what;
-    plan_.request_end = &request_end_;
     plan_.check = &check_;
     plan_.timeout_ns = how.timeout_ns;
     plan_.answer_bytes_max = how.answer_bytes_max;
     plan_.unchecked = how.unchecked;
+    plan_.poll_ns = how.poll_ns;
+    plan_.prepare();
     free_.resize(how.connections);
 }
 
@@ -280,6 +280,7 @@ void load_run::on_answer(std::int64_t due_ns, std::int64_t at_ns, const verdict&
         return out_->counts.add_error(how, example);
     }
     ++out_->counts.ok;
+    out_->counts.events += plan_.events;
     (phase_ == phase::measuring ? second_ : out_->latency).add(at_ns - due_ns);
 }
 

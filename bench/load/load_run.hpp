@@ -76,7 +76,6 @@ class load_run final : private connection_watcher {
     io::reactor& loop_;
     const server_watch& server_;
     std::function<void(const series_point&)> told_;
-    std::string request_end_;
     answer_check check_;
     connection_plan plan_;
     std::vector<std::unique_ptr<connection>> all_;

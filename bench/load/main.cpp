@@ -16,6 +16,7 @@
 #include "load_run.hpp"
 #include "options.hpp"
 #include "report.hpp"
+#include "survey.hpp"
 
 namespace {
 
@@ -112,6 +113,9 @@ int run(run_options& how) {
         std::signal(number, [](int) { load_run::interrupt(); });
     }
     io::reactor loop(std::move(*backend));
+    if (!survey(loop, how).run(fault)) {
+        return could_not(fault);
+    }
     bench_result all;
     bench runs(loop, server, [&lines](const series_point& point) { lines.tell(point); });
     const bool ran = runs.run(how, all, fault);

@@ -1,5 +1,6 @@
 #include "options.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <fstream>
@@ -25,8 +26,12 @@ constexpr const char* about =
     "Load tester for MCP servers.\n\n"
     "  pillion-bench http://HOST:PORT/PATH [SCENARIO] [OPTIONS]\n"
     "  pillion-bench unix:/PATH.sock [SCENARIO] [OPTIONS]\n"
+    "  pillion-bench [SCENARIO] [OPTIONS] -- stdio COMMAND [ARGUMENTS]\n"
     "  pillion-bench compare BEFORE.json AFTER.json [--fail-above 10%]\n\n"
-    "Scenarios: ping (the default; server/discover with 2026-07-28), tools/list, tools/call.\n"
+    "Scenarios: ping (the default; server/discover with 2026-07-28), tools/list, tools/call;\n"
+    "mixed (calls, lists, reads, prompts); session-churn (a session for each request),\n"
+    "connection-churn (a connection for each); progress, tasks, rounds (calls that tell of their\n"
+    "progress, become tasks, or ask the user).\n"
     "Exit codes: 0 all is well; 1 could not run; 2 usage; 3 wrong answers, or an assertion that "
     "failed.";
 
@@ -37,6 +42,9 @@ struct words {
     std::string revision = "2026-07-28";
     std::string tool;
     std::string arguments = "{}";
+    std::vector<std::string> command;  // behind "--"
+    std::string seed = "1";
+    std::string poll;
     std::string path = "/mcp";
     std::string connections = "64";
     std::string rate;
@@ -51,13 +59,19 @@ struct words {
 };
 
 void add_run_options(CLI::App& cli, words& w, run_options& to) {
-    cli.add_option("TARGET", w.target, "http://host:port/path or unix:/path.sock")->required();
-    cli.add_option("SCENARIO", w.scenario, "ping, tools/list or tools/call")->capture_default_str();
-    cli.add_option("-r,--revision", w.revision, "2026-07-28, 2025-11-25, 2025-06-18, 2025-03-26")
+    if (w.command.empty()) {
+        cli.add_option("TARGET", w.target, "http://host:port/path or unix:/path.sock")->required();
+    }
+    cli.add_option("SCENARIO", w.scenario, "What is asked")->capture_default_str();
+    cli.add_option("-r,--revision", w.revision,
+                   "2026-07-28, 2025-11-25, 2025-06-18, 2025-03-26, 2024-11-05 (HTTP+SSE), or auto")
         ->capture_default_str();
     cli.add_option("--tool", w.tool, "Name of the tool to call");
-    cli.add_option("--arguments", w.arguments, "Its arguments: a JSON object, or @FILE")
+    cli.add_option("--arguments", w.arguments,
+                   "Its arguments: a JSON object, @FILE, or auto: made up by its schema")
         ->capture_default_str();
+    cli.add_option("--seed", w.seed, "Of what is made up")->capture_default_str();
+    cli.add_option("--poll", w.poll, "Time between two looks at a task [what the server says]");
     cli.add_option("--expect", to.expect, "Text that the JSON of each answer must hold");
     cli.add_flag("--unchecked", to.unchecked,
                  "Count answers by their HTTP framing and status alone, as for a server of canned "
@@ -149,50 +163,117 @@ std::string read_times(const words& w, run_options& to) {
     return {};
 }
 
-std::string read_arguments(const std::string& word, std::string& to) {
-    to = word;
-    if (word.starts_with('@')) {
+std::string read_arguments(const std::string& word, run_options& to) {
+    std::string text = word;
+    if (word == "auto") {
+        to.makes_arguments = true;
+        text = "{}";
+    } else if (word.starts_with('@')) {
         std::ifstream in(word.substr(1), std::ios::binary);
         if (!in) {
             return "--arguments: cannot read " + word.substr(1);
         }
-        to.assign(std::istreambuf_iterator<char>(in), {});
+        text.assign(std::istreambuf_iterator<char>(in), {});
     }
-    const auto parsed = json::document::parse(to);
+    const auto parsed = json::document::parse(text);
     if (!parsed || !parsed->root().is_object()) {
         return "--arguments: not a JSON object";
     }
     // One line, whatever the file looks like.
     json::builder one;
     one.value(parsed->root());
-    to = one.text();
+    to.what.questions[0].arguments = one.text();
     return {};
 }
 
-std::string read_scenario(const words& w, scenario& to) {
-    if (w.scenario == "tools/call") {
-        to.what = action::tools_call;
-    } else if (w.scenario == "tools/list") {
-        to.what = action::tools_list;
-    } else if (w.scenario != "ping") {
-        return "unknown scenario \"" + w.scenario + "\"; there are ping, tools/list and tools/call";
+struct scenario_name {
+    std::string_view name;
+    pattern how;
+    action what;
+    bool needs_tool;
+    bool takes_tool;  // else what is asked is `what`
+};
+constexpr scenario_name scenario_names[] = {
+    {"ping", pattern::plain, action::ping, false, false},
+    {"tools/list", pattern::plain, action::tools_list, false, false},
+    {"tools/call", pattern::plain, action::tools_call, true, true},
+    {"mixed", pattern::plain, action::tools_call, true, true},
+    {"session-churn", pattern::session_churn, action::ping, false, true},
+    {"connection-churn", pattern::connection_churn, action::ping, false, true},
+    {"progress", pattern::progress, action::tools_call, true, true},
+    {"tasks", pattern::tasks, action::tools_call, true, true},
+    {"rounds", pattern::rounds, action::tools_call, true, true},
+};
+
+std::string read_questions(const words& w, scenario& to) {
+    const scenario_name* found = nullptr;
+    for (const scenario_name& one : scenario_names) {
+        found = one.name == w.scenario ? &one : found;
     }
-    if ((to.what == action::tools_call) == w.tool.empty()) {
-        return w.tool.empty() ? "tools/call needs --tool" : "--tool is for tools/call";
+    if (found == nullptr) {
+        return "unknown scenario \"" + w.scenario + "\"; see --help";
     }
-    to.tool = w.tool;
+    if (w.tool.empty() && found->needs_tool) {
+        return w.scenario + " needs --tool";
+    }
+    if (!w.tool.empty() && !found->takes_tool) {
+        return "--tool is not for " + w.scenario;
+    }
+    to.name = w.scenario;
+    to.how = found->how;
+    question& first = to.questions[0];
+    first.what = w.tool.empty() ? found->what : action::tools_call;
+    first.name = w.tool;
+    return {};
+}
+
+}  // namespace
+
+std::string check_scenario(const run_options& how) {
+    const revision rev = how.what.rev;
+    if (how.finds_revision) {
+        return {};
+    }
+    if (how.what.how == pattern::rounds && !how.what.modern()) {
+        return "rounds: only 2026-07-28 has them";
+    }
+    if (how.what.how == pattern::tasks && rev < revision::r2025_11_25) {
+        return "tasks: only 2025-11-25 and 2026-07-28 have them";
+    }
+    const bool sessions = rev > revision::r2024_11_05 && !how.what.modern();
+    if (how.what.how == pattern::session_churn && (!sessions || how.to.is_command())) {
+        return "session-churn: only HTTP with 2025-03-26, 2025-06-18 or 2025-11-25 has sessions";
+    }
+    return {};
+}
+
+namespace {
+
+std::string read_scenario(const words& w, run_options& to) {
+    std::string fault = read_questions(w, to.what);
+    if (!fault.empty()) {
+        return fault;
+    }
+    to.finds_revision = w.revision == "auto";
     const std::optional<revision> rev = parse_revision(w.revision);
-    if (!rev) {
-        return "--revision: expected 2026-07-28, 2025-11-25, 2025-06-18 or 2025-03-26";
+    if (!rev && !to.finds_revision) {
+        return "--revision: expected 2026-07-28, 2025-11-25, 2025-06-18, 2025-03-26, 2024-11-05 or "
+               "auto";
     }
-    to.rev = *rev;
+    to.what.rev = rev.value_or(revision::r2026_07_28);
     for (const std::string& header : w.headers) {
         if (!is_extra_header(header)) {
             return "--header: not \"Name: value\", or a header that is set already";
         }
     }
-    to.headers = w.headers;
-    return read_arguments(w.arguments, to.arguments);
+    to.what.headers = w.headers;
+    if (!read_integer<std::uint64_t>(w.seed, 0, UINT64_MAX, to.seed)) {
+        return "--seed: expected a number";
+    }
+    if (!w.poll.empty() && !read_duration(w.poll, 0, to.poll_ns)) {
+        return "--poll: expected a duration such as 50ms";
+    }
+    return read_arguments(w.arguments, to);
 }
 
 std::string read_assertions(const char* name, const std::vector<std::string>& texts,
@@ -236,12 +317,16 @@ std::string read_rest(const words& w, run_options& to) {
     to.io = w.io == "uring"   ? io::backend_mode::uring
             : w.io == "epoll" ? io::backend_mode::epoll
                               : io::backend_mode::automatic;
+    if (!w.command.empty()) {
+        to.to = command_target(w.command);
+        return to.pid == "auto" ? "--pid auto: not for servers on stdio" : check_scenario(to);
+    }
     std::optional<target> where = parse_target(w.target, w.path, fault);
     if (!where) {
         return fault;
     }
     to.to = std::move(*where);
-    return {};
+    return check_scenario(to);
 }
 
 options fault_of_usage(const std::string& text) {
@@ -251,13 +336,14 @@ options fault_of_usage(const std::string& text) {
     return out;
 }
 
-options read_run(CLI::App& cli, std::vector<std::string> rest) {
+options read_run(CLI::App& cli, std::vector<std::string> rest, std::vector<std::string> command) {
     options out;
     words w;
+    w.command = std::move(command);
     add_run_options(cli, w, out.run);
     cli.parse(std::move(rest));
     for (const std::string& fault :
-         {read_scenario(w, out.run.what), read_times(w, out.run), read_amounts(w, out.run),
+         {read_scenario(w, out.run), read_times(w, out.run), read_amounts(w, out.run),
           read_rest(w, out.run), read_ceiling(w, out.run)}) {
         if (!fault.empty()) {
             return fault_of_usage(fault);
@@ -293,6 +379,15 @@ options read_options(int argc, char** argv) {
         std::printf("pillion-bench %s\n", pillion::version);
         return {};
     }
+    std::vector<std::string> command;
+    const auto dashes = std::find(rest.begin(), rest.end(), "--");
+    if (dashes != rest.end()) {
+        if (rest.end() - dashes < 3 || dashes[1] != "stdio") {
+            return fault_of_usage("behind -- stands the word stdio, and the command of a server");
+        }
+        command.assign(dashes + 2, rest.end());
+        rest.erase(dashes, rest.end());
+    }
     const bool compares = !rest.empty() && rest[0] == "compare";
     if (compares) {
         rest.erase(rest.begin());
@@ -302,7 +397,7 @@ options read_options(int argc, char** argv) {
     std::vector<std::string> backwards(rest.rbegin(), rest.rend());
     try {
         return compares ? read_compare(cli, std::move(backwards))
-                        : read_run(cli, std::move(backwards));
+                        : read_run(cli, std::move(backwards), std::move(command));
     } catch (const CLI::CallForHelp&) {
         std::fputs(cli.help().c_str(), stdout);
         return {};

@@ -30,6 +30,10 @@ struct run_options {
     std::int64_t timeout_ns = 10'000'000'000;
     std::size_t answer_bytes_max = 64U << 20U;
     std::string expect;
+    std::int64_t poll_ns = -1;     // between two looks at a task; negative: what the server says
+    bool finds_revision = false;   // auto: what.rev is to be found
+    bool makes_arguments = false;  // of the tool, by its schema
+    std::uint64_t seed = 1;
     std::string pid;  // empty, a number or "auto"
     std::string json_file;
     std::string ndjson_file;
@@ -63,5 +67,9 @@ struct options {
 };
 
 options read_options(int argc, char** argv);
+
+// What the revision of a run lacks for its scenario; empty when nothing, or while it is to be
+// found.
+std::string check_scenario(const run_options& how);
 
 }  // namespace pillion::load

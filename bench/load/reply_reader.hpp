@@ -51,6 +51,10 @@ class reply_reader {
     std::uint16_t status() const noexcept { return status_; }
     bool keep_alive() const noexcept { return keep_alive_; }
     bool is_event_stream() const noexcept { return events_; }
+    // Of the message that the sink is given: empty when it is no event of a stream.
+    std::string_view event_type() const noexcept {
+        return events_ ? std::string_view(stream_.event().type) : std::string_view();
+    }
     const std::string& session() const noexcept { return session_; }
 
  private:

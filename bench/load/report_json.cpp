@@ -97,13 +97,10 @@ void put_point(json::builder& b, const series_point& point) {
 }
 
 void put_set_up(json::builder& b, const run_options& how) {
-    const char* const what = how.what.what == action::tools_list   ? "tools/list"
-                             : how.what.what == action::tools_call ? "tools/call"
-                                                                   : "ping";
     b.member("target", how.to.text).member("revision", name_of(how.what.rev));
-    b.member("scenario", what);
-    if (how.what.what == action::tools_call) {
-        b.member("tool", how.what.tool);
+    b.member("scenario", how.what.name);
+    if (how.what.has_tool()) {
+        b.member("tool", how.what.questions[0].name);
     }
     b.member("connections", how.connections);
     b.member("mode", how.rate > 0 ? "open" : "closed");
@@ -127,6 +124,9 @@ void put_run(json::builder& b, const step& one) {
     put_errors(b, what.counts);
     b.member("bytes_in", what.counts.bytes_in).member("bytes_out", what.counts.bytes_out);
     b.member("reconnects", what.counts.reconnects);
+    if (const char* const events = events_of(how.what.how)) {
+        b.member(events, what.counts.events);
+    }
     put_machine(b, what);
     b.key("assertions").begin_array();
     for (const assertion& a : how.assertions) {

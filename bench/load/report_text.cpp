@@ -21,14 +21,10 @@ namespace {
 }
 
 std::string scenario_of(const scenario& what) {
-    switch (what.what) {
-        case action::tools_list:
-            return "tools/list";
-        case action::tools_call:
-            return "tools/call " + what.tool;
-        default:
-            return what.modern() ? "server/discover" : "ping";
+    if (what.name == "ping") {
+        return std::string(method_of(action::ping, what.modern()));
     }
+    return what.name + (what.has_tool() ? " " + what.questions[0].name : "");
 }
 
 void add_head(std::string& to, const run_options& how, const run_result& what) {
@@ -116,6 +112,9 @@ std::string text_report(const step& one) {
         show_bytes(static_cast<double>(what.counts.bytes_in)).c_str(),
         show_bytes(static_cast<double>(what.counts.bytes_out)).c_str(),
         show_count(static_cast<double>(what.counts.reconnects)).c_str());
+    if (const char* const events = events_of(how.what.how)) {
+        add(to, "%-11s %s\n", events, show_count(static_cast<double>(what.counts.events)).c_str());
+    }
     add_machine(to, what);
     for (const assertion& a : how.assertions) {
         const std::optional<double> value = what.value(a.what);

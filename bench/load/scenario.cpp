@@ -10,22 +10,23 @@ namespace pillion::load {
 
 namespace {
 
-constexpr std::string_view revisions[] = {"2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"};
+constexpr std::string_view revisions[] = {"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25",
+                                          "2026-07-28"};
 
-std::string_view method_of(action what, bool modern) noexcept {
+// The member of params that says what is meant, and that Mcp-Name repeats.
+const char* subject_of(action what) noexcept {
     switch (what) {
-        case action::ping:
-            return modern ? "server/discover" : "ping";
-        case action::tools_list:
-            return "tools/list";
         case action::tools_call:
-            return "tools/call";
-        case action::initialize:
-            return "initialize";
-        case action::initialized:
-            break;
+        case action::prompts_get:
+            return "name";
+        case action::resources_read:
+            return "uri";
+        case action::tasks_get:
+        case action::tasks_result:
+            return "taskId";
+        default:
+            return nullptr;
     }
-    return "notifications/initialized";
 }
 
 void add_client_info(json::builder& b, std::string_view name) {
@@ -33,29 +34,48 @@ void add_client_info(json::builder& b, std::string_view name) {
     b.member("name", "pillion-bench").member("version", pillion::version).end_object();
 }
 
+// What this client can be asked for, and can take.
+const char* capabilities_of(pattern how) noexcept {
+    return how == pattern::tasks    ? R"({"extensions":{"io.modelcontextprotocol/tasks":{}}})"
+           : how == pattern::rounds ? R"({"elicitation":{"form":{}},"sampling":{},"roots":{}})"
+                                    : "{}";
+}
+
 // The members of a message behind its id.
-std::string render_rest(const scenario& how, action what) {
+std::string render_rest(const scenario& how, const question& what) {
     json::builder b;
     b.begin_object();
-    b.member("method", method_of(what, how.modern()));
+    b.member("method", method_of(what.what, how.modern()));
     b.key("params").begin_object();
-    if (what == action::initialize) {
+    if (what.what == action::initialize) {
         b.member("protocolVersion", name_of(how.rev));
         b.key("capabilities").begin_object().end_object();
         add_client_info(b, "clientInfo");
-    } else if (what == action::tools_call) {
-        b.member("name", how.tool);
-        b.key("arguments").raw(how.arguments);
+    } else if (const char* const subject = subject_of(what.what)) {
+        b.member(subject, what.name);
+        if (what.what == action::tools_call || what.what == action::prompts_get) {
+            b.key("arguments").raw(what.arguments);
+        }
     }
-    if (how.modern()) {
+    const bool counted = how.how == pattern::progress && what.what == action::tools_call;
+    if (how.modern() || counted) {
         b.key("_meta").begin_object();
-        b.member("io.modelcontextprotocol/protocolVersion", name_of(how.rev));
-        add_client_info(b, "io.modelcontextprotocol/clientInfo");
-        b.key("io.modelcontextprotocol/clientCapabilities").begin_object().end_object();
+        if (counted) {
+            b.member("progressToken", progress_token);
+        }
+        if (how.modern()) {
+            b.member("io.modelcontextprotocol/protocolVersion", name_of(how.rev));
+            add_client_info(b, "io.modelcontextprotocol/clientInfo");
+            b.key("io.modelcontextprotocol/clientCapabilities").raw(capabilities_of(how.how));
+        }
         b.end_object();
     }
     b.end_object().end_object();
-    return std::string(b.text().substr(1));
+    std::string text(b.text().substr(1));
+    // Inside of params, which end the message.
+    const bool alone = text.ends_with("{}}");
+    text.insert(text.size() - 2, alone && !what.more.empty() ? what.more.substr(1) : what.more);
+    return text;
 }
 
 // A name as the value of Mcp-Name: as it is where HTTP takes it, else in base64.
@@ -80,12 +100,12 @@ void add_header(std::string& head, std::string_view name, std::string_view value
 }
 
 std::string begin_head(std::string_view method, const scenario& how, const target& to,
-                       std::string_view session) {
+                       const place& at) {
     std::string head(method);
-    head.append(" ").append(to.path).append(" HTTP/1.1\r\n");
+    head.append(" ").append(at.path).append(" HTTP/1.1\r\n");
     add_header(head, "Host", to.host_field);
-    if (!session.empty()) {
-        add_header(head, "Mcp-Session-Id", session);
+    if (!at.session.empty()) {
+        add_header(head, "Mcp-Session-Id", at.session);
     }
     for (const std::string& own : how.headers) {
         head.append(own).append("\r\n");
@@ -106,9 +126,50 @@ std::optional<revision> parse_revision(std::string_view text) noexcept {
     return std::nullopt;
 }
 
-request_text render(const scenario& how, action what, const target& to, std::string_view session) {
+std::string_view method_of(action what, bool modern) noexcept {
+    switch (what) {
+        case action::ping:
+            return modern ? "server/discover" : "ping";
+        case action::tools_list:
+            return "tools/list";
+        case action::tools_call:
+            return "tools/call";
+        case action::resources_list:
+            return "resources/list";
+        case action::resources_read:
+            return "resources/read";
+        case action::prompts_list:
+            return "prompts/list";
+        case action::prompts_get:
+            return "prompts/get";
+        case action::tasks_get:
+            return "tasks/get";
+        case action::tasks_result:
+            return "tasks/result";
+        case action::initialize:
+            return "initialize";
+        case action::initialized:
+            break;
+    }
+    return "notifications/initialized";
+}
+
+const char* events_of(pattern how) noexcept {
+    switch (how) {
+        case pattern::progress:
+            return "progress";
+        case pattern::tasks:
+            return "polls";
+        case pattern::rounds:
+            return "questions";
+        default:
+            return nullptr;
+    }
+}
+
+request_text render(const scenario& how, const question& what, const target& to, const place& at) {
     request_text out;
-    const bool has_id = what != action::initialized;
+    const bool has_id = what.what != action::initialized;
     std::string body = R"({"jsonrpc":"2.0",)";
     if (has_id) {
         body.append(R"("id":)");
@@ -116,17 +177,22 @@ request_text render(const scenario& how, action what, const target& to, std::str
         body.append(std::to_string(first_id)).append(",");
     }
     out.end = render_rest(how, what);
-    std::string head = begin_head("POST", how, to, session);
+    if (to.is_command()) {
+        out.begin = std::move(body);
+        out.end += "\n";
+        return out;
+    }
+    std::string head = begin_head("POST", how, to, at);
     add_header(head, "Content-Type", "application/json");
     add_header(head, "Accept", "application/json, text/event-stream");
     // 2025-03-26 has no such header, and the others none before the handshake has ended.
-    if (how.modern() || (what != action::initialize && how.rev != revision::r2025_03_26)) {
+    if (how.modern() || (what.what != action::initialize && how.rev > revision::r2025_03_26)) {
         add_header(head, "MCP-Protocol-Version", name_of(how.rev));
     }
     if (how.modern()) {
-        add_header(head, "Mcp-Method", method_of(what, true));
-        if (what == action::tools_call) {
-            add_header(head, "Mcp-Name", header_value(how.tool));
+        add_header(head, "Mcp-Method", method_of(what.what, true));
+        if (subject_of(what.what) != nullptr) {
+            add_header(head, "Mcp-Name", header_value(what.name));
         }
     }
     add_header(head, "Content-Length", std::to_string(body.size() + out.end.size()));
@@ -136,11 +202,17 @@ request_text render(const scenario& how, action what, const target& to, std::str
     return out;
 }
 
-std::string render_delete(const scenario& how, const target& to, std::string_view session) {
-    std::string head = begin_head("DELETE", how, to, session);
-    if (how.rev != revision::r2025_03_26) {
+std::string render_delete(const scenario& how, const target& to, const place& at) {
+    std::string head = begin_head("DELETE", how, to, at);
+    if (how.rev > revision::r2025_03_26) {
         add_header(head, "MCP-Protocol-Version", name_of(how.rev));
     }
+    return head + "\r\n";
+}
+
+std::string render_open(const scenario& how, const target& to) {
+    std::string head = begin_head("GET", how, to, {{}, to.path});
+    add_header(head, "Accept", "text/event-stream");
     return head + "\r\n";
 }
 

@@ -17,6 +17,7 @@ class tally {
  public:
     std::uint64_t ok = 0;
     std::uint64_t reconnects = 0;
+    std::uint64_t events = 0;  // of progress, looks at tasks, questions that were answered
     std::uint64_t bytes_in = 0;
     std::uint64_t bytes_out = 0;
 

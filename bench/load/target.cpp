@@ -4,9 +4,11 @@
 #include <poll.h>
 #include <sys/un.h>
 #include <unistd.h>
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 #include "base/ascii.hpp"
 #include "http/authority.hpp"
@@ -93,6 +95,9 @@ std::optional<target> parse_target(std::string_view text, std::string_view path,
             host = host.substr(1, host.size() - 2);
         }
         to.host = host;
+    } else if (text.starts_with("https://")) {
+        fault = to.text + ": https is not spoken yet; put a proxy before it, or use http";
+        return std::nullopt;
     } else {
         fault = to.text + " is neither http://host[:port]/path nor unix:/path.sock";
         return std::nullopt;
@@ -104,8 +109,38 @@ std::optional<target> parse_target(std::string_view text, std::string_view path,
     return to;
 }
 
+target command_target(std::vector<std::string> words) {
+    target to;
+    to.text = "stdio";
+    for (const std::string& word : words) {
+        to.text += " " + word;
+    }
+    to.command = std::move(words);
+    return to;
+}
+
+std::optional<std::string> path_of_endpoint(const target& to, std::string_view uri) {
+    if (base::equals_ignore_case(uri.substr(0, http_scheme.size()), http_scheme)) {
+        uri.remove_prefix(http_scheme.size());
+        const std::size_t end = std::min(uri.find('/'), uri.size());
+        if (!base::equals_ignore_case(uri.substr(0, end), to.host_field)) {
+            return std::nullopt;
+        }
+        uri.remove_prefix(end);
+    } else if (uri.find("://") < uri.find_first_of("/?")) {
+        return std::nullopt;
+    }
+    std::string path(uri);
+    if (!path.starts_with('/')) {
+        // Relative to the folder of the path (RFC 3986 §5.2.3).
+        const std::string_view own = std::string_view(to.path).substr(0, to.path.find('?'));
+        path.insert(0, own.substr(0, own.rfind('/') + 1));
+    }
+    return is_request_target(path) ? std::optional<std::string>(path) : std::nullopt;
+}
+
 bool resolve(target& where, std::string& fault) {
-    if (where.is_unix()) {
+    if (where.is_unix() || where.is_command()) {
         return true;
     }
     addrinfo hints{};

@@ -9,8 +9,10 @@ import zlib
 
 import pytest
 
+from bench_program import report_of
 from http_client import Connection
 from mcp_client import Client, LegacySse, Stdio
+from scripted_server import ScriptedServer
 from server_process import Server, fixture_bin, pillion_bin, uring_refusal
 from wire_schema import LEGACY
 
@@ -43,6 +45,26 @@ def server(io):
     running = Server(fixture_bin(), "--io", io, "--port", 0, "--threads", 2)
     yield running
     running.stop()
+
+
+@pytest.fixture
+def bench(io):
+    """Runs the load tester; returns its exit code and its report."""
+    return lambda *arguments: report_of(io, *arguments)
+
+
+@pytest.fixture
+def scripted():
+    """Starts servers whose answers a function writes."""
+    running = []
+
+    def run(script):
+        running.append(ScriptedServer(script))
+        return running[-1]
+
+    yield run
+    for one in running:
+        one.stop()
 
 
 @pytest.fixture

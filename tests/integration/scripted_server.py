@@ -3,6 +3,7 @@
 import json
 import socketserver
 import threading
+import types
 
 CLOSE = object()  # instead of an answer: end the connection
 NEVER = object()  # nothing, and the connection stays open
@@ -58,12 +59,14 @@ def chunked(*pieces, kind="application/json"):
 
 
 class ScriptedServer:
-    """Answers what `script(request)` says: bytes, a tuple of pieces to be sent one by one, CLOSE or
-    NEVER. Bytes with "Connection: close", or of HTTP/1.0, end the connection."""
+    """Answers what `script(request)` says: bytes, a tuple of pieces to be sent one by one, a
+    generator of the events of a stream at whose end the connection ends, CLOSE or NEVER. Bytes with
+    "Connection: close", or of HTTP/1.0, end the connection."""
 
     def __init__(self, script):
         self.script = script
         self.requests = []
+        self.connections = 0
         self._lock = threading.Lock()
         self._end = threading.Event()
         outer = self
@@ -72,6 +75,8 @@ class ScriptedServer:
             disable_nagle_algorithm = True
 
             def handle(self):
+                with outer._lock:
+                    outer.connections += 1
                 try:
                     while outer.one(self.rfile, self.wfile):
                         pass
@@ -110,6 +115,12 @@ class ScriptedServer:
             return False
         if answer is NEVER:
             self._end.wait()
+            return False
+        if isinstance(answer, types.GeneratorType):
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n")
+            for event in answer:
+                writer.write(event.encode())
+                writer.flush()
             return False
         pieces = answer if isinstance(answer, tuple) else (answer,)
         for piece in pieces:

@@ -2,7 +2,6 @@
 
 import json
 import os
-import pathlib
 import pty
 import signal
 import socket
@@ -12,56 +11,15 @@ import xml.etree.ElementTree
 
 import pytest
 
-from scripted_server import CLOSE, NEVER, ScriptedServer, chunked, http, message
-from server_process import pillion_bin, run_program, wait_until
+from bench_program import LEGACY, MODERN, bench_bin, brief, fails
+from scripted_server import CLOSE, NEVER, chunked, http, message
+from server_process import run_program, wait_until
 
-MODERN = "2026-07-28"
-LEGACY = ("2025-11-25", "2025-06-18", "2025-03-26")
 SCENARIOS = {
     "ping": ("ping",),
     "list": ("tools/list",),
     "call": ("tools/call", "--tool", "echo", "--arguments", '{"text":"hello"}'),
 }
-
-
-def bench_bin():
-    return str(pathlib.Path(pillion_bin()).with_name("pillion-bench"))
-
-
-@pytest.fixture
-def bench(io):
-    """Runs the load tester; returns its exit code and its report."""
-    def run(*arguments):
-        done = run_program(bench_bin(), *arguments, "--io", io, "--json", "-", "-q")
-        assert done.stderr == b"", done.stderr
-        return done.returncode, json.loads(done.stdout)
-    return run
-
-
-@pytest.fixture
-def scripted():
-    running = []
-
-    def run(script):
-        running.append(ScriptedServer(script))
-        return running[-1]
-
-    yield run
-    for one in running:
-        one.stop()
-
-
-def fails(code, *arguments):
-    """It ends with `code` and one line on stderr."""
-    done = run_program(bench_bin(), *arguments)
-    assert done.returncode == code and done.stdout == b"", done
-    lines = done.stderr.decode().splitlines()
-    assert len(lines) == 1 and lines[0].startswith("pillion-bench: "), lines
-    return lines[0]
-
-
-def brief(requests, connections=1):
-    return ("-n", requests, "-c", connections, "--warm-up", "0s", "--timeout", "5s")
 
 
 @pytest.mark.asan

@@ -90,7 +90,6 @@ TEST_P(connection_test, steady_state_allocates_nothing_and_sends_once) {
     std::memcpy(&to.address, &server.address, sizeof server.address);
     to.address_bytes = sizeof server.address;
     const scenario what;
-    const std::string end = render(what, what.what, to, {}).end;
     watcher told;
     answer_check check(loop->chunks(), {});
     connection_plan plan;
@@ -98,10 +97,10 @@ TEST_P(connection_test, steady_state_allocates_nothing_and_sends_once) {
     plan.watcher = &told;
     plan.to = &to;
     plan.what = &what;
-    plan.request_end = &end;
     plan.check = &check;
     plan.timeout_ns = 10'000'000'000;
     plan.answer_bytes_max = 1 << 20;
+    plan.prepare();
     connection client(plan);
     client.open();
     while (told.free == 0) {

@@ -35,7 +35,7 @@ TEST(options, defaults) {
     const options read = parse({where}).read;
     ASSERT_EQ(read.what, command::run);
     EXPECT_EQ(read.run.what.rev, revision::r2026_07_28);
-    EXPECT_EQ(read.run.what.what, action::ping);
+    EXPECT_EQ(read.run.what.questions[0].what, action::ping);
     EXPECT_EQ(read.run.connections, 64U);
     EXPECT_EQ(read.run.rate, 0);
     EXPECT_EQ(read.run.duration_ns, 10'000'000'000);
@@ -92,8 +92,8 @@ TEST(options, all_of_them) {
     ASSERT_EQ(read.what, command::run);
     EXPECT_TRUE(read.run.to.is_unix());
     EXPECT_EQ(read.run.to.path, "/m");
-    EXPECT_EQ(read.run.what.tool, "echo");
-    EXPECT_EQ(read.run.what.arguments, R"({"a":[1]})");
+    EXPECT_EQ(read.run.what.questions[0].name, "echo");
+    EXPECT_EQ(read.run.what.questions[0].arguments, R"({"a":[1]})");
     EXPECT_EQ(read.run.what.headers.size(), 2U);
     EXPECT_EQ(read.run.what.rev, revision::r2025_06_18);
     EXPECT_EQ(read.run.connections, 5U);
@@ -124,6 +124,51 @@ TEST(options, ramps_and_steps) {
     EXPECT_EQ(wide.connections, 1U);
 }
 
+TEST(options, scenarios) {
+    const run_options churn = parse({where, "connection-churn"}).read.run;
+    EXPECT_EQ(churn.what.how, pattern::connection_churn);
+    EXPECT_EQ(churn.what.questions[0].what, action::ping);
+    const run_options call =
+        parse({where, "session-churn", "--tool", "t", "-r", "2025-06-18"}).read.run;
+    EXPECT_EQ(call.what.questions[0].what, action::tools_call);
+    const run_options tasks = parse({where, "tasks", "--tool", "t", "--arguments", "auto", "--seed",
+                                     "7", "--poll", "20ms", "-r", "auto"})
+                                  .read.run;
+    EXPECT_EQ(tasks.what.how, pattern::tasks);
+    EXPECT_TRUE(tasks.makes_arguments && tasks.finds_revision);
+    EXPECT_EQ(tasks.seed, 7U);
+    EXPECT_EQ(tasks.poll_ns, 20'000'000);
+}
+
+TEST(options, a_command_behind_two_dashes) {
+    const run_options read =
+        parse({"tools/list", "-c", "2", "--", "stdio", "server", "-c", "x"}).read.run;
+    EXPECT_TRUE(read.to.is_command());
+    EXPECT_EQ(read.to.command, (std::vector<std::string>{"server", "-c", "x"}));
+    EXPECT_EQ(read.connections, 2U);
+    EXPECT_EQ(read.what.name, "tools/list");
+}
+
+// Where an event stream says that messages go to (REVISIONS §4).
+TEST(options, endpoints_of_event_streams) {
+    std::string fault;
+    const target to = parse_target("http://h:80/a/sse?x=1", "", fault).value();
+    const std::pair<const char*, const char*> good[] = {
+        {"/messages?id=1", "/messages?id=1"},
+        {"http://h:80/m", "/m"},
+        {"HTTP://h:80/m", "/m"},
+        {"m?id=1", "/a/m?id=1"},
+        {"http://other/m", nullptr},
+        {"https://h:80/m", nullptr},
+        {"/a b", nullptr},
+    };
+    for (const auto& [uri, path] : good) {
+        EXPECT_EQ(path_of_endpoint(to, uri),
+                  path == nullptr ? std::nullopt : std::optional<std::string>(path))
+            << uri;
+    }
+}
+
 TEST(options, targets) {
     const auto to = [](const std::string& text) { return parse({text}).read.run.to; };
     EXPECT_EQ(to("http://localhost").port, 80);
@@ -138,7 +183,7 @@ TEST(options, faults_are_one_line_that_names_them) {
     const std::pair<std::vector<std::string>, const char*> cases[] = {
         {{}, "TARGET"},
         {{"ftp://x"}, "ftp://x"},
-        {{"https://x/mcp"}, "https://x/mcp"},
+        {{"https://x/mcp"}, "https is not spoken"},
         {{"http://"}, "no host"},
         {{"http://user@host/"}, "no host"},
         {{"http://host:99999/"}, "no host"},
@@ -153,7 +198,19 @@ TEST(options, faults_are_one_line_that_names_them) {
         {{where, "tools/call", "--tool", "x", "--arguments", "[1]"}, "--arguments"},
         {{where, "tools/call", "--tool", "x", "--arguments", "{"}, "--arguments"},
         {{where, "tools/call", "--tool", "x", "--arguments", "@/no/such"}, "/no/such"},
-        {{where, "-r", "2024-11-05"}, "--revision"},
+        {{where, "-r", "2023-11-05"}, "--revision"},
+        {{where, "rounds", "--tool", "x", "-r", "2025-11-25"}, "rounds"},
+        {{where, "tasks", "--tool", "x", "-r", "2025-06-18"}, "tasks"},
+        {{where, "session-churn"}, "session-churn"},
+        {{where, "session-churn", "-r", "2024-11-05"}, "session-churn"},
+        {{"session-churn", "-r", "2025-11-25", "--", "stdio", "x"}, "session-churn"},
+        {{where, "progress"}, "--tool"},
+        {{where, "mixed"}, "--tool"},
+        {{where, "--seed", "x"}, "--seed"},
+        {{where, "--poll", "5"}, "--poll"},
+        {{"--", "stdio"}, "stdio"},
+        {{"--", "pipes", "x"}, "stdio"},
+        {{"--pid", "auto", "--", "stdio", "x"}, "--pid"},
         {{where, "-c", "0"}, "--connections"},
         {{where, "-c", "-1"}, "--connections"},
         {{where, "-c", "many"}, "--connections"},
@@ -197,7 +254,7 @@ TEST(options, arguments_from_a_file_become_one_line) {
     std::ofstream(file) << "{\n  \"text\": \"a\\nb\"\n}\n";
     const options read =
         parse({where, "tools/call", "--tool", "x", "--arguments", "@" + file.string()}).read;
-    EXPECT_EQ(read.run.what.arguments, R"({"text":"a\nb"})");
+    EXPECT_EQ(read.run.what.questions[0].arguments, R"({"text":"a\nb"})");
     std::filesystem::remove(file);
 }
 

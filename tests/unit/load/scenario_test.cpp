@@ -17,6 +17,8 @@ target somewhere() {
     return parse_target("http://127.0.0.1:8080/mcp?x=1", "", fault).value();
 }
 
+const place here{"", "/mcp?x=1"};
+
 struct parsed_request {
     http::testing::padded text;
     http::request_head head;
@@ -35,11 +37,9 @@ struct parsed_request {
 
 TEST(scenario, call_of_2026_07_28) {
     scenario how;
-    how.what = action::tools_call;
-    how.tool = "echo";
-    how.arguments = R"({"text":"hi"})";
     how.headers = {"Authorization: Bearer x"};
-    const request_text text = render(how, how.what, somewhere(), {});
+    const question call{action::tools_call, "echo", R"({"text":"hi"})"};
+    const request_text text = render(how, call, somewhere(), here);
     EXPECT_EQ(text.begin.substr(text.id_at, id_digits), "1000000000");
     parsed_request read(text);
     EXPECT_EQ(read.head.target(), "/mcp?x=1");
@@ -59,41 +59,40 @@ TEST(scenario, call_of_2026_07_28) {
 
 TEST(scenario, ping_is_discover_where_there_is_no_ping) {
     scenario how;
-    EXPECT_EQ(
-        parsed_request(render(how, action::ping, somewhere(), {})).body().root()["method"].str(),
-        "server/discover");
+    EXPECT_EQ(parsed_request(render(how, {}, somewhere(), here)).body().root()["method"].str(),
+              "server/discover");
     how.rev = revision::r2025_06_18;
-    EXPECT_EQ(
-        parsed_request(render(how, action::ping, somewhere(), {})).body().root()["method"].str(),
-        "ping");
+    EXPECT_EQ(parsed_request(render(how, {}, somewhere(), here)).body().root()["method"].str(),
+              "ping");
 }
 
 TEST(scenario, sessions) {
     scenario how;
     how.rev = revision::r2025_11_25;
-    how.what = action::tools_list;
-    parsed_request hello(render(how, action::initialize, somewhere(), {}));
+    const question list_all{action::tools_list};
+    const place session{"s1", here.path};
+    parsed_request hello(render(how, {action::initialize}, somewhere(), here));
     EXPECT_FALSE(hello.head.has(http::header_id::mcp_protocol_version));
     EXPECT_EQ(hello.body().root()["params"]["protocolVersion"].str(), "2025-11-25");
     EXPECT_EQ(hello.body().root()["params"]["clientInfo"]["name"].str(), "pillion-bench");
 
-    const request_text told = render(how, action::initialized, somewhere(), "s1");
+    const request_text told = render(how, {action::initialized}, somewhere(), session);
     EXPECT_EQ(told.id_at, 0U);
     parsed_request note(told);
     EXPECT_FALSE(note.body().root()["id"].exists());
     EXPECT_EQ(note.body().root()["method"].str(), "notifications/initialized");
 
-    parsed_request list(render(how, how.what, somewhere(), "s1"));
+    parsed_request list(render(how, list_all, somewhere(), session));
     EXPECT_EQ(list.head.get(http::header_id::mcp_session_id), "s1");
     EXPECT_EQ(list.head.get(http::header_id::mcp_protocol_version), "2025-11-25");
     EXPECT_FALSE(list.head.has(http::header_id::mcp_method));
 
-    parsed_request end({render_delete(how, somewhere(), "s1"), "", 0});
+    parsed_request end({render_delete(how, somewhere(), session), "", 0});
     EXPECT_EQ(end.head.m, http::method::delete_);
     EXPECT_EQ(end.head.get(http::header_id::mcp_session_id), "s1");
     // The header came with 2025-06-18.
     how.rev = revision::r2025_03_26;
-    parsed_request old(render(how, how.what, somewhere(), "s1"));
+    parsed_request old(render(how, list_all, somewhere(), session));
     EXPECT_FALSE(old.head.has(http::header_id::mcp_protocol_version));
 }
 
@@ -106,13 +105,61 @@ TEST(scenario, names_in_headers) {
         {"=?base64?eA==?=", "=?base64?PT9iYXNlNjQ/ZUE9PT89?="},
     };
     for (const auto& [name, value] : cases) {
-        scenario how;
-        how.what = action::tools_call;
-        how.tool = name;
-        parsed_request read(render(how, how.what, somewhere(), {}));
+        const question call{action::tools_call, name};
+        parsed_request read(render({}, call, somewhere(), here));
         EXPECT_EQ(read.head.get(http::header_id::mcp_name), value);
         EXPECT_EQ(read.body().root()["params"]["name"].str(), name);
     }
+}
+
+TEST(scenario, lines_for_a_server_on_stdio) {
+    const target pipes = command_target({"server", "--stdio"});
+    EXPECT_EQ(pipes.text, "stdio server --stdio");
+    const request_text text = render({}, {action::tools_list}, pipes, {});
+    EXPECT_EQ(text.begin, "{\"jsonrpc\":\"2.0\",\"id\":1000000000,");
+    EXPECT_TRUE(text.end.ends_with("}}\n"));
+    const auto whole = json::document::parse(text.begin + text.end);
+    ASSERT_TRUE(whole);
+    EXPECT_EQ(whole->root()["method"].str(), "tools/list");
+}
+
+// What is not part of every request goes into params, whether there is something else or not.
+TEST(scenario, more_members) {
+    scenario how;
+    question list{action::tools_list, {}, "{}", R"(,"cursor":"x")"};
+    for (const revision rev : {revision::r2025_06_18, revision::r2026_07_28}) {
+        how.rev = rev;
+        parsed_request read(render(how, list, somewhere(), here));
+        EXPECT_EQ(read.body().root()["params"]["cursor"].str(), "x");
+    }
+    how.how = pattern::progress;
+    parsed_request call(render(how, {action::tools_call, "t"}, somewhere(), here));
+    EXPECT_EQ(call.body().root()["params"]["_meta"]["progressToken"].str(), progress_token);
+    how.rev = revision::r2025_06_18;
+    parsed_request old(render(how, {action::tools_call, "t"}, somewhere(), here));
+    EXPECT_EQ(old.body().root()["params"]["_meta"]["progressToken"].str(), progress_token);
+}
+
+TEST(scenario, subjects_of_methods) {
+    const std::pair<question, const char*> cases[] = {
+        {{action::prompts_get, "p", R"({"a":"b"})"}, "name"},
+        {{action::resources_read, "p"}, "uri"},
+        {{action::tasks_get, "p"}, "taskId"},
+    };
+    for (const auto& [asked, member] : cases) {
+        parsed_request read(render({}, asked, somewhere(), here));
+        EXPECT_EQ(read.body().root()["params"][member].str(), "p");
+        EXPECT_EQ(read.head.get(http::header_id::mcp_name), "p");
+    }
+}
+
+TEST(scenario, opening_of_a_stream) {
+    scenario how;
+    how.rev = revision::r2024_11_05;
+    parsed_request read({render_open(how, somewhere()), "", 0});
+    EXPECT_EQ(read.head.m, http::method::get);
+    EXPECT_EQ(read.head.target(), "/mcp?x=1");
+    EXPECT_EQ(read.head.get(http::header_id::accept), "text/event-stream");
 }
 
 TEST(scenario, extra_headers) {

@@ -1,0 +1,90 @@
+#include "http_link.hpp"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <cerrno>
+#include <utility>
+
+namespace pillion::load {
+
+http_link::http_link(io::reactor& loop, const target& to, std::size_t answer_bytes_max,
+                     link_user& user)
+    : loop_(loop), to_(to), user_(user), reader_(loop.chunks(), answer_bytes_max, *this) {}
+
+void http_link::open() noexcept {
+    const sockaddr_storage& to = to_.address;
+    fd_ = ::socket(to.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd_ < 0) {
+        return user_.on_open(errno);
+    }
+    if (!to_.is_unix()) {
+        const int on = 1;
+        ::setsockopt(fd_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    }
+    loop_.ops().connect(connect_, fd_, &to, to_.address_bytes);
+}
+
+void http_link::on_connect(io::op& self, const io::completion& what) noexcept {
+    static_cast<connect_op&>(self).owner->connected(what.res);
+}
+
+void http_link::connected(std::int32_t res) noexcept {
+    const int fd = std::exchange(fd_, -1);
+    if (res != 0) {
+        loop_.ops().close(fd);
+        return user_.on_open(-res);
+    }
+    stream_.emplace(loop_, fd, io::peer_name::of_text("server"));
+    stream_->start(*this);
+    user_.on_open(0);
+}
+
+bool http_link::send(std::string_view begin, std::size_t id_at, std::uint64_t id,
+                     std::string_view end) noexcept {
+    reader_.begin();
+    waiting_ = true;
+    user_.on_bytes(0, begin.size() + end.size());
+    write_message(*stream_, loop_.chunks(), begin, id_at, id, end);
+    return true;
+}
+
+void http_link::on_data(char* data, std::size_t bytes) noexcept {
+    user_.on_bytes(bytes, 0);
+    if (!waiting_) {
+        // Nobody asked: often a 408 before the server closes.
+        return user_.on_lost();
+    }
+    const reply_state state = reader_.feed(data, bytes);
+    if (state != reply_state::need_more) {
+        replied(state);
+    }
+}
+
+void http_link::on_eof() noexcept {
+    if (waiting_ && reader_.end() == reply_state::complete) {
+        return replied(reply_state::complete);
+    }
+    user_.on_lost();
+}
+
+void http_link::on_message(char* text, std::size_t size) noexcept { user_.on_message(text, size); }
+
+void http_link::replied(reply_state how) noexcept {
+    waiting_ = false;
+    user_.on_reply({how, reader_.status(), how == reply_state::complete && reader_.keep_alive()});
+}
+
+void http_link::close() noexcept {
+    waiting_ = false;
+    stream_->close(false);
+}
+
+void http_link::on_closed(int os_errno) noexcept {
+    waiting_ = false;
+    stream_.reset();
+    reader_.begin();
+    user_.on_closed(os_errno);
+}
+
+}  // namespace pillion::load

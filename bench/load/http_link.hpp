@@ -1,0 +1,59 @@
+// http_link: requests over one HTTP/1 connection, TCP or unix.
+//
+// Steady state: no heap, one send for each request. Thread: its shard.
+#pragma once
+
+#include <optional>
+
+#include "io/reactor.hpp"
+#include "io/tcp_stream.hpp"
+#include "link.hpp"
+#include "target.hpp"
+
+namespace pillion::load {
+
+class http_link final : public link, private io::stream_reader, private message_sink {
+ public:
+    http_link(io::reactor& loop, const target& to, std::size_t answer_bytes_max, link_user& user);
+    http_link(const http_link&) = delete;
+    http_link& operator=(const http_link&) = delete;
+    ~http_link() override = default;
+
+    void open() noexcept override;
+    void cancel_open() noexcept override { loop_.ops().cancel(connect_); }
+    bool send(std::string_view begin, std::size_t id_at, std::uint64_t id,
+              std::string_view end) noexcept override;
+    void close() noexcept override;
+    std::uint16_t status() const noexcept override { return reader_.status(); }
+    const std::string& session() const noexcept override { return reader_.session(); }
+    const std::string& path() const noexcept override { return to_.path; }
+    // Of the message that is told: empty when it is no event of a stream.
+    std::string_view event_type() const noexcept { return reader_.event_type(); }
+
+ private:
+    void on_data(char* data, std::size_t bytes) noexcept override;
+    void on_eof() noexcept override;
+    void on_drained() noexcept override {}
+    void on_closed(int os_errno) noexcept override;
+    void on_message(char* text, std::size_t size) noexcept override;
+
+    static void on_connect(io::op& self, const io::completion& what) noexcept;
+    void connected(std::int32_t res) noexcept;
+    void replied(reply_state how) noexcept;
+
+    struct connect_op : io::op {
+        explicit connect_op(http_link& l) noexcept : op(&http_link::on_connect), owner(&l) {}
+        http_link* owner;
+    };
+
+    io::reactor& loop_;
+    const target& to_;
+    link_user& user_;
+    int fd_ = -1;           // while connecting
+    bool waiting_ = false;  // for a reply
+    connect_op connect_{*this};
+    std::optional<io::tcp_stream> stream_;
+    reply_reader reader_;
+};
+
+}  // namespace pillion::load

@@ -1,0 +1,348 @@
+"""pillion-bench: other transports than HTTP, and what is more than a question and its answer."""
+
+import os
+import queue
+import sys
+
+import pytest
+
+from bench_program import LEGACY, MODERN, brief, fails
+from scripted_server import http, message, result_of
+from server_process import fixture_bin
+
+ECHO = ("--tool", "echo", "--arguments", '{"text":"hello"}')
+OLDEST = "2024-11-05"
+REVISIONS = (MODERN, *LEGACY, OLDEST)
+
+
+def is_alive(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.fixture
+def noted(tmp_path):
+    """A command that notes its process before it becomes another; and those noted, by a call."""
+    notes = tmp_path / "pids"
+
+    def command(*words):
+        return ("--", "stdio", "sh", "-c", f'echo $$ >> {notes}; exec "$@"', "sh", *words)
+
+    def pids():
+        return [int(line) for line in notes.read_text(encoding="ascii").split()]
+    return command, pids
+
+
+# ---- stdio ----
+
+@pytest.mark.asan
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_stdio(bench, noted, revision):
+    command, pids = noted
+    code, report = bench("tools/call", *ECHO, "--expect", "hello", "-r", revision, *brief(100, 2),
+                         *command(fixture_bin(), "stdio"))
+    assert code == 0 and report["ok"] == 100 and report["reconnects"] == 0, report
+    assert report["revision"] == revision and report["target"].startswith("stdio sh -c")
+    assert len(pids()) == 2 and not any(is_alive(pid) for pid in pids())
+
+
+def test_a_child_that_will_not_go_is_killed(noted):
+    """It hears neither the end of its input nor SIGTERM, and answers nothing."""
+    command, pids = noted
+    words = command("sh", "-c", "trap '' TERM; while :; do sleep 0.1; done")
+    fails(1, "-r", "2025-11-25", "-c", "2", "--timeout", "200ms", *words)
+    assert len(pids()) >= 2 and not any(is_alive(pid) for pid in pids())
+
+
+def test_a_command_that_is_none():
+    assert "No such file" in fails(1, *brief(1), "--", "stdio", "/no/such/program")
+
+
+STDIO_SERVER = """
+import json, sys
+for number, line in enumerate(sys.stdin):
+    asked = json.loads(line)
+    if "id" not in asked:
+        continue
+    result = {"tools": [], "protocolVersion": asked["params"].get("protocolVersion")}
+    answer = {"jsonrpc": "2.0", "id": asked["id"], "result": result}
+    HOW
+"""
+
+
+def stdio_script(tmp_path, how):
+    path = tmp_path / "server.py"
+    path.write_text(STDIO_SERVER.replace("HOW", how), encoding="utf-8")
+    return ("--", "stdio", sys.executable, path)
+
+
+@pytest.mark.parametrize("how", [
+    "print(json.dumps(answer) + chr(13), flush=True)",
+    "print(json.dumps({'jsonrpc': '2.0', 'method': 'notifications/message'}) + chr(10) * 2"
+    " + json.dumps(answer), flush=True)",
+    "[print(piece, end='', flush=True) for piece in json.dumps(answer) + chr(10)]",
+    "print(json.dumps({**answer, 'filler': 'x' * 300000}), flush=True)",
+], ids=["CRLF", "a message beside it", "byte by byte", "long lines"])
+def test_manners_of_lines(bench, tmp_path, how):
+    code, report = bench("tools/list", *brief(20), *stdio_script(tmp_path, how))
+    assert code == 0 and report["ok"] == 20, report
+
+
+@pytest.mark.parametrize("name, how", [
+    ("wrong_id", "print(json.dumps({**answer, 'id': 5}), flush=True)"),
+    ("malformed", "print('hello', flush=True)"),
+    ("closed", "break"),
+])
+def test_wrong_lines(bench, tmp_path, name, how):
+    """Each costs a child: what came after it would be taken for the next answer."""
+    code, report = bench("tools/list", *brief(3), *stdio_script(tmp_path, how))
+    assert code == 3 and report["errors"]["by_class"] == {name: 3}, report
+
+
+def test_connection_churn_starts_a_child_for_each_request(bench, noted):
+    command, pids = noted
+    code, report = bench("connection-churn", *ECHO, *brief(5), *command(fixture_bin(), "stdio"))
+    assert code == 0 and report["ok"] == 5, report
+    # One more than requests: the first shows whether there is a server at all.
+    assert len(pids()) == 6 and not any(is_alive(pid) for pid in pids())
+
+
+# ---- HTTP+SSE ----
+
+@pytest.mark.asan
+@pytest.mark.parametrize("scenario", (("ping",), ("tools/list",), ("tools/call", *ECHO)))
+def test_legacy_sse(bench, server, scenario):
+    url = server.urls[0].replace("/mcp", "/sse")
+    code, report = bench(url, *scenario, "-r", OLDEST, *brief(100, 3))
+    assert code == 0 and report["ok"] == 100 and report["reconnects"] == 0, report
+
+
+def sse_server(scripted, endpoint="/messages?id=1", post=None):
+    """A server whose stream answers what was posted; `post` writes the replies to that."""
+    said = queue.Queue()
+
+    def stream():
+        yield f"event: endpoint\ndata: {endpoint}\n\n"
+        while True:
+            yield f"data: {said.get(timeout=10)}\n\n"
+
+    def script(request):
+        if request.method == "GET":
+            return stream()
+        if "id" in request.message:
+            said.put(message(request))
+        return post(request) if post else http("", "202 Accepted")
+    return scripted(script)
+
+
+@pytest.mark.parametrize("endpoint", ["/messages?id=1", "messages?id=1"])
+def test_endpoints(bench, scripted, endpoint):
+    server = sse_server(scripted, endpoint)
+    code, report = bench(server.url, "tools/list", "-r", OLDEST, *brief(20))
+    assert code == 0 and report["ok"] == 20, report
+    assert {request.path for request in server.requests} == {"/mcp", "/messages?id=1"}
+
+
+def test_an_endpoint_of_another_server_is_refused(scripted):
+    server = sse_server(scripted, "http://192.0.2.1/messages")
+    assert "unreachable" in fails(1, server.url, "-r", OLDEST, *brief(1))
+
+
+def test_posts_that_are_closed_and_refused(bench, scripted):
+    server = sse_server(scripted, post=lambda r: http("", "202 Accepted",
+                                                      headers="Connection: close\r\n"))
+    code, report = bench(server.url, "tools/list", "-r", OLDEST, *brief(10))
+    assert code == 0 and report["ok"] == 10 and report["reconnects"] == 0, report
+    server = sse_server(scripted, post=lambda r: http("", "202 Accepted") if r.serial < 3
+                        else http("", "404 Not Found"))
+    code, report = bench(server.url, "tools/list", "-r", OLDEST, *brief(1))
+    assert code == 3 and report["errors"]["by_class"] == {"http_4xx": 1}, report
+
+
+# ---- the revision that is found ----
+
+def test_the_revision_is_found(bench, server):
+    code, report = bench(server.urls[0], "tools/list", "-r", "auto", *brief(5))
+    assert code == 0 and report["revision"] == MODERN
+    url = server.urls[0].replace("/mcp", "/sse")
+    code, report = bench(url, "tools/list", "-r", "auto", *brief(5))
+    assert code == 0 and report["revision"] == OLDEST, report
+    code, report = bench("-r", "auto", *brief(5), "--", "stdio", fixture_bin(), "stdio")
+    assert code == 0 and report["revision"] == MODERN
+
+
+@pytest.mark.parametrize("revision", LEGACY)
+def test_a_server_that_names_another_revision(bench, scripted, revision):
+    def script(request):
+        if request.rpc_method == "initialize":
+            return http(message(request, {**result_of(request), "protocolVersion": revision}))
+        if request.rpc_method == "server/discover":
+            return http(message(request, result=..., error={"code": -32601, "message": "?"}),
+                        "404 Not Found")
+        return http(message(request)) if "id" in request.message else http("", "202 Accepted")
+    server = scripted(script)
+    code, report = bench(server.url, "tools/list", "-r", "auto", *brief(5))
+    assert code == 0 and report["revision"] == revision, report
+
+
+def test_no_revision_at_all(scripted):
+    server = scripted(lambda r: http("{}", "404 Not Found"))
+    assert "no revision" in fails(1, server.url, "-r", "auto", *brief(1))
+    server = scripted(lambda r: http(message(r)))
+    assert "session-churn" in fails(1, server.url, "session-churn", "-r", "auto", *brief(1))
+
+
+# ---- sessions and connections for each request ----
+
+def test_session_churn(bench, scripted):
+    def script(request):
+        if request.method == "DELETE":
+            return http("", "204 No Content")
+        if request.rpc_method == "initialize":
+            return http(message(request), headers=f"Mcp-Session-Id: s{request.serial}\r\n")
+        return http(message(request)) if "id" in request.message else http("", "202 Accepted")
+    server = scripted(script)
+    code, report = bench(server.url, "session-churn", *ECHO, "-r", "2025-11-25", *brief(4))
+    assert code == 0 and report["ok"] == 4, report
+    told = [request.rpc_method or request.method for request in server.requests]
+    # The first session only shows that there are any.
+    assert told == ["initialize", "notifications/initialized", "DELETE"] + 4 * [
+        "initialize", "notifications/initialized", "tools/call", "DELETE"]
+    assert server.connections == 1
+    ended = [request.headers["mcp-session-id"] for request in server.requests
+             if request.method == "DELETE"]
+    assert len(set(ended)) == 5
+
+
+@pytest.mark.asan
+@pytest.mark.parametrize("revision", LEGACY)
+def test_churn_on_a_real_server(bench, server, revision):
+    for scenario in ("session-churn", "connection-churn"):
+        code, report = bench(server.urls[0], scenario, *ECHO, "-r", revision, *brief(50, 3))
+        assert code == 0 and report["ok"] == 50 and report["reconnects"] == 0, report
+
+
+def test_a_session_whose_end_is_refused(bench, scripted):
+    """405 is a server's right; 500 is an error."""
+    def answer(status):
+        def script(request):
+            if request.method == "DELETE":
+                return http("", status)
+            if request.rpc_method == "initialize":
+                return http(message(request), headers=f"Mcp-Session-Id: s{request.serial}\r\n")
+            return http(message(request)) if "id" in request.message else http("", "202 Accepted")
+        return script
+    words = ("session-churn", "-r", "2025-06-18", *brief(3))
+    code, report = bench(scripted(answer("405 Method Not Allowed")).url, *words)
+    assert code == 0 and report["ok"] == 3, report
+    code, report = bench(scripted(answer("500 Internal Server Error")).url, *words)
+    assert code == 3 and report["errors"]["by_class"] == {"http_5xx": 3}, report
+
+
+def test_connection_churn(bench, scripted):
+    server = scripted(lambda r: http(message(r)))
+    code, report = bench(server.url, "connection-churn", *brief(7))
+    assert code == 0 and report["ok"] == 7 and report["reconnects"] == 0, report
+    assert server.connections == 8 and len(server.requests) == 7
+
+
+# ---- calls that are more than one answer ----
+
+@pytest.mark.asan
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_progress(bench, server, revision):
+    url = server.urls[0].replace("/mcp", "/sse" if revision == OLDEST else "/mcp")
+    code, report = bench(url, "progress", "--tool", "test_tool_with_progress", "-r", revision,
+                         *brief(4, 2))
+    assert code == 0 and report["ok"] == 4 and report["progress"] == 12, report
+
+
+def test_a_call_without_progress_is_incomplete(bench, server):
+    code, report = bench(server.urls[0], "progress", *ECHO, *brief(3))
+    assert code == 3 and report["errors"]["by_class"] == {"incomplete": 3}, report
+
+
+@pytest.mark.asan
+@pytest.mark.parametrize("revision", (MODERN, "2025-11-25"))
+def test_tasks(bench, server, revision):
+    words = ("-r", revision, "--poll", "10ms", *brief(6, 3))
+    code, report = bench(server.urls[0], "tasks", "--tool", "slow_compute", "--arguments",
+                         '{"seconds":0.05}', "--expect", "", *words)
+    assert code == 0 and report["ok"] == 6 and report["polls"] >= 6, report
+    code, report = bench(server.urls[0], "tasks", "--tool", "protocol_error_job", *words)
+    assert code == 3 and report["errors"]["rpc_codes"] == {"-32603": 6}, report
+    code, report = bench(server.urls[0], "tasks", *ECHO, *words)
+    assert code == 3 and report["ok"] == 0, report
+
+
+@pytest.mark.asan
+def test_rounds(bench, server):
+    for tool, arguments, questions in (("test_many_rounds", '{"n":5}', 5),
+                                       ("test_input_required_result_multiple_inputs", "{}", 3)):
+        code, report = bench(server.urls[0], "rounds", "--tool", tool, "--arguments", arguments,
+                             *brief(20, 2))
+        assert code == 0 and report["ok"] == 20, report
+        assert report["questions"] == 20 * questions
+    code, report = bench(server.urls[0], "rounds", *ECHO, *brief(3))
+    assert code == 3 and report["errors"]["by_class"] == {"incomplete": 3}, report
+
+
+@pytest.mark.asan
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_mixed(bench, server, revision):
+    url = server.urls[0].replace("/mcp", "/sse" if revision == OLDEST else "/mcp")
+    code, report = bench(url, "mixed", "--tool", "echo", "--arguments", "auto", "-r", revision,
+                         *brief(100, 2))
+    assert code == 0 and report["ok"] == 100, report
+
+
+def test_what_a_mix_holds(bench, scripted):
+    lists = {"resources/list": {"resources": [{"uri": "x:/1", "name": "n"}]},
+             "resources/read": {"contents": []},
+             "prompts/list": {"prompts": [{"name": "p", "arguments": [
+                 {"name": "a", "required": True}, {"name": "b"}]}]},
+             "prompts/get": {"messages": []}}
+
+    def script(request):
+        return http(message(request, lists.get(request.rpc_method)))
+    server = scripted(script)
+    code, report = bench(server.url, "mixed", *ECHO, *brief(9))
+    assert code == 0 and report["ok"] == 9, report
+    asked = [request.message for request in server.requests[-9:]]
+    assert [one["method"] for one in asked] == [
+        name for other in ("tools/list", "resources/read", "prompts/get")
+        for name in (other, "tools/call", "tools/call")]
+    assert asked[3]["params"]["uri"] == "x:/1"
+    assert asked[6]["params"]["arguments"] == {"a": "x"}
+
+
+def test_arguments_by_the_schema(bench, scripted):
+    """The same seed asks the same; the tool is on the second page of the list."""
+    schema = {"type": "object", "properties": {"n": {"type": "integer", "minimum": 5}},
+              "required": ["n"]}
+
+    def script(request):
+        if request.rpc_method != "tools/list":
+            return http(message(request))
+        if "cursor" not in request.message["params"]:
+            return http(message(request, {"tools": [], "nextCursor": "next"}))
+        return http(message(request, {"tools": [{"name": "echo", "inputSchema": schema}]}))
+
+    def asked(*words):
+        server = scripted(script)
+        code, report = bench(server.url, "tools/call", "--tool", "echo", "--arguments", "auto",
+                             *words, *brief(40))
+        assert code == 0 and report["ok"] == 40, report
+        return [request.message["params"]["arguments"]["n"] for request in server.requests
+                if request.rpc_method == "tools/call"]
+    first = asked()
+    assert len(set(first)) > 3 and min(first) >= 5 and first[:16] == first[16:32]
+    assert first == asked() == asked("--seed", 1) != asked("--seed", 2)
+    assert "no tool" in fails(1, scripted(script).url, "tools/call", "--tool", "x", "--arguments",
+                              "auto")
+    schema["properties"]["n"] = {"type": "string", "pattern": "^a{3}$"}
+    assert "--arguments" in fails(1, scripted(script).url, "tools/call", "--tool", "echo",
+                                  "--arguments", "auto")
