@@ -29,6 +29,7 @@ bool has_shape(json::view result, action of, bool modern) {
             return result["content"].is_array();
         case action::initialize:
             return result["protocolVersion"].is_string();
+        case action::listen:
         case action::initialized:
             break;
     }

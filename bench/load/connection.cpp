@@ -50,7 +50,8 @@ connection::connection(connection_plan& plan)
     : plan_(plan),
       link_(make_link(plan, *this)),
       texts_(&plan.texts),
-      dialogue_(make_dialogue(*plan.what, plan.poll_ns)) {}
+      dialogue_(make_dialogue(*plan.what, plan.poll_ns)),
+      taker_(dialogue_ ? dialogue_.get() : plan.taker) {}
 
 connection::~connection() { PILLION_ASSERT(is_gone() || phase_ == phase::idle); }
 
@@ -209,11 +210,8 @@ bool connection::on_message(char* text, std::size_t size) noexcept {
     if (link_->status() != 200 || unread || size == 0) {
         return false;
     }
-    const std::optional<verdict> how =
-        plan_.check->judge(text, size, id_, asked_, plan_.what->modern(),
-                           phase_ != phase::asking ? nullptr
-                           : dialogue_             ? dialogue_.get()
-                                                   : plan_.taker);
+    const std::optional<verdict> how = plan_.check->judge(
+        text, size, id_, asked_, plan_.what->modern(), phase_ != phase::asking ? nullptr : taker_);
     if (how) {
         // A second answer is one that nobody asked for.
         heard_ = heard_ ? verdict{fault::wrong_id} : *how;
@@ -413,7 +411,7 @@ void connection::look_at_clock() noexcept {
     const bool last_words = phase_ == phase::deleting && leaving_;
     const bool late = now - began_ns_ >= (last_words ? farewell_ns : plan_.timeout_ns);
     if (!late || phase_ == phase::idle || phase_ == phase::free || phase_ == phase::pausing ||
-        phase_ >= phase::closing) {
+        phase_ >= phase::closing || (phase_ == phase::asking && plan_.is_patient)) {
         return;
     }
     if (phase_ == phase::connecting) {

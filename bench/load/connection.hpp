@@ -56,6 +56,7 @@ struct connection_plan {
     // Of the dialogue whose end is told at present.
     std::uint64_t events = 0;
     answer_taker* taker = nullptr;  // of all results, where there is no dialogue
+    bool is_patient = false;        // answers may take as long as they like
 
     // Renders the texts. REQUIRES: `to` and `what`.
     void prepare();
@@ -74,6 +75,8 @@ class connection final : private link_user {
     // REQUIRES: is_gone().
     ~connection();
 
+    // Who hears of results and of what comes before them, instead of the plan's.
+    void give_results_to(answer_taker& taker) noexcept { taker_ = &taker; }
     // Begins to connect.
     void open() noexcept;
     // Sends the request of the scenario. REQUIRES: on_free() was the last that was told.
@@ -157,6 +160,7 @@ class connection final : private link_user {
     std::vector<request_text> own_texts_;
     place at_;
     std::unique_ptr<dialogue> dialogue_;
+    answer_taker* taker_;
     const question* next_ = nullptr;  // of the dialogue, after the pause
     std::string follow_up_;           // … rendered
     io::timer pause_{&connection::on_pause, this};

@@ -5,6 +5,8 @@
 #include <csignal>
 #include <utility>
 
+#include <pillion/json.hpp>
+
 namespace pillion::load {
 
 namespace {
@@ -15,6 +17,25 @@ constexpr std::int64_t opening_patience_ns = 10 * ns_per_s;
 constexpr std::int64_t leaving_patience_ns = 2 * ns_per_s;
 
 volatile std::sig_atomic_t interrupted = 0;
+
+// All kinds of changes, and these resources.
+std::string render_filter(const std::vector<std::string>& resources) {
+    json::builder b;
+    b.begin_object();
+    for (const char* const kind :
+         {"toolsListChanged", "promptsListChanged", "resourcesListChanged"}) {
+        b.member(kind, true);
+    }
+    if (!resources.empty()) {
+        b.key("resourceSubscriptions").begin_array();
+        for (const std::string& uri : resources) {
+            b.value(uri);
+        }
+        b.end_array();
+    }
+    b.end_object();
+    return ",\"notifications\":" + std::string(b.text());
+}
 
 }  // namespace
 
@@ -40,7 +61,13 @@ load_run::load_run(const run_options& how, io::reactor& loop, const server_watch
     plan_.unchecked = how.unchecked;
     plan_.poll_ns = how.poll_ns;
     plan_.prepare();
-    free_.resize(how.connections);
+    if (how.what.how == pattern::listen) {
+        listening_ = how.what;
+        listening_.questions = {{action::listen, {}, "{}", render_filter(how.resources)}};
+        fan_out_watcher& hears = *this;
+        fan_out_.emplace(plan_, listening_, how.connections, hears);
+    }
+    free_.resize(fan_out_ ? 1 : how.connections);
 }
 
 bool load_run::run(run_result& out, std::string& fault) {
@@ -75,37 +102,45 @@ void load_run::look_around(io::timer&, void* owner) noexcept {
     for (const auto& c : self.all_) {
         c->look_at_clock();
     }
+    if (self.fan_out_) {
+        self.fan_out_->look_at_clock();
+        self.go_on_with_round();
+    }
     const std::int64_t often_ms = self.how_.timeout_ns / ns_per_ms / 20;
     self.loop_.arm_in_ms(self.patience_, std::clamp<std::int64_t>(often_ms, 1, 20));
 }
 
 bool load_run::open_all(std::string& fault) {
-    all_.reserve(how_.connections);
-    for (std::size_t i = 0; i < how_.connections; ++i) {
+    if (fan_out_) {
+        fan_out_->open();
+    }
+    all_.reserve(free_.size());
+    for (std::size_t i = 0; i < free_.size(); ++i) {
         all_.push_back(std::make_unique<connection>(plan_));
         all_.back()->open();
     }
     const std::int64_t until = loop_.ops().now_ns() + opening_patience_ns;
-    while (free_count_ < all_.size() && opening_fault_.what == fault::none && interrupted == 0 &&
+    while (!is_open() && opening_fault_.what == fault::none && interrupted == 0 &&
            loop_.now_ns() < until) {
         turn(until);
     }
-    if (free_count_ == all_.size()) {
-        return true;
-    }
+    fault = is_open() ? "" : why_not_open();
+    return is_open();
+}
+
+std::string load_run::why_not_open() const {
     const bool otherwise =
         std::any_of(all_.begin(), all_.end(), [](const auto& c) { return c->speaks_otherwise(); });
     if (otherwise) {
-        fault = "the server speaks " + check_.negotiated() + " (--revision)";
-    } else if (opening_fault_.what != fault::none) {
-        fault = "no connection: " + std::string(name_of(opening_fault_.what)) +
-                (opening_example_.empty() ? "" : " (" + opening_example_ + ")");
-    } else if (interrupted != 0) {
-        fault = "interrupted";
-    } else {
-        fault = "no " + std::to_string(all_.size()) + " connections within 10 s";
+        return "the server speaks " + check_.negotiated() + " (--revision)";
     }
-    return false;
+    if (opening_fault_.what != fault::none) {
+        return "no connection: " + std::string(name_of(opening_fault_.what)) +
+               (opening_example_.empty() ? "" : " (" + opening_example_ + ")");
+    }
+    return interrupted != 0 ? "interrupted"
+                            : "no " + std::to_string(how_.connections) +
+                                  (fan_out_ ? " streams" : " connections") + " within 10 s";
 }
 
 void load_run::go_through_phases() {
@@ -234,8 +269,7 @@ void load_run::ask_due(std::int64_t now) noexcept {
         due_after_ns_ = schedule_.due_ns(++next_);
         counted_ += counts(due) ? 1 : 0;
         if (c != nullptr) {
-            ++under_way_;
-            c->ask(due);
+            ask(*c, due);
         } else if (counts(due)) {
             out_->counts.add_error({fault::unsent}, {});
         }
@@ -250,11 +284,25 @@ void load_run::ask_next(connection& c) noexcept {
     }
     const std::int64_t now = loop_.now_ns();
     counted_ += counts(now) ? 1 : 0;
+    ask(c, now);
+}
+
+void load_run::ask(connection& c, std::int64_t due_ns) noexcept {
     ++under_way_;
-    c.ask(now);
+    if (fan_out_) {
+        round_due_ns_ = due_ns;
+        round_asked_ns_ = loop_.now_ns();
+        round_answered_ = false;
+        fan_out_->begin_round();
+    }
+    c.ask(due_ns);
 }
 
 void load_run::on_free(connection& c) noexcept {
+    if (round_due_ns_ >= 0) {
+        caller_ = &c;
+        return;
+    }
     if (phase_ != phase::opening && !is_open_loop()) {
         return ask_next(c);
     }
@@ -267,21 +315,63 @@ void load_run::on_free(connection& c) noexcept {
 
 void load_run::on_answer(std::int64_t due_ns, std::int64_t at_ns, const verdict& how,
                          std::string_view example) noexcept {
-    --under_way_;
     const bool good = how.what == fault::none;
+    if (!good && counts(due_ns)) {
+        out_->counts.add_error(how, example);
+    }
+    if (fan_out_) {
+        // What counts is who hears of it; of a call that went wrong nobody needs to.
+        round_answered_ = true;
+        round_due_ns_ = good ? round_due_ns_ : -1;
+        under_way_ -= good ? 0 : 1;
+        return go_on_with_round();
+    }
+    --under_way_;
+    if (good) {
+        return count_good(due_ns, at_ns);
+    }
+    out_->answers_watched += phase_ >= phase::measuring ? 1 : 0;
+}
+
+void load_run::count_good(std::int64_t due_ns, std::int64_t at_ns) noexcept {
     out_->answers_watched += phase_ >= phase::measuring ? 1 : 0;
     if (phase_ == phase::measuring && at_ns >= begin_ns_ && at_ns < end_ns_) {
-        out_->answers_in_time += good ? 1 : 0;
+        ++out_->answers_in_time;
     }
-    if (!counts(due_ns)) {
-        return;
+    if (counts(due_ns)) {
+        ++out_->counts.ok;
+        out_->counts.events += plan_.events;
+        (phase_ == phase::measuring ? second_ : out_->latency).add(at_ns - due_ns);
     }
-    if (!good) {
-        return out_->counts.add_error(how, example);
+}
+
+void load_run::on_change(std::int64_t at_ns) noexcept {
+    if (round_due_ns_ >= 0) {
+        count_good(round_due_ns_, at_ns);
+        go_on_with_round();
     }
-    ++out_->counts.ok;
-    out_->counts.events += plan_.events;
-    (phase_ == phase::measuring ? second_ : out_->latency).add(at_ns - due_ns);
+}
+
+void load_run::go_on_with_round() noexcept {
+    if (round_due_ns_ >= 0) {
+        const bool late = loop_.now_ns() - round_asked_ns_ > how_.timeout_ns;
+        if (!round_answered_ || (fan_out_->missing() > 0 && !late)) {
+            return;
+        }
+        for (std::size_t i = 0; i < fan_out_->missing() && counts(round_due_ns_); ++i) {
+            out_->counts.add_error({fault::timeout}, {});
+        }
+        round_due_ns_ = -1;
+        --under_way_;
+    }
+    // It may have been cut off since; then it comes back.
+    if (caller_ != nullptr && caller_->is_free()) {
+        on_free(*std::exchange(caller_, nullptr));
+    }
+}
+
+void load_run::on_stream_failed(const verdict& how, std::string_view example) noexcept {
+    on_failed(how, example);
 }
 
 void load_run::on_failed(const verdict& how, std::string_view example) noexcept {
@@ -311,9 +401,15 @@ void load_run::leave_all() {
     for (const auto& c : all_) {
         c->leave();
     }
-    const auto gone = [](const auto& c) { return c->is_gone(); };
+    if (fan_out_) {
+        fan_out_->leave();
+    }
+    const auto gone = [this] {
+        return std::all_of(all_.begin(), all_.end(), [](const auto& c) { return c->is_gone(); }) &&
+               (!fan_out_ || fan_out_->is_gone());
+    };
     const std::int64_t until = loop_.ops().now_ns() + leaving_patience_ns;
-    while (!std::all_of(all_.begin(), all_.end(), gone) && loop_.now_ns() < until) {
+    while (!gone() && loop_.now_ns() < until) {
         turn(loop_.ops().now_ns() + 20 * ns_per_ms);
     }
     patience_.cancel();

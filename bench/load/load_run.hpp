@@ -4,17 +4,21 @@
 // Closed loop: each connection asks again as soon as it is answered. Open loop: request i is due at
 // begin + i / rate on whatever connection is free, and its latency counts from then, however late
 // it could be sent (no coordinated omission). A request counts if it was due in the measured time.
-// Thread: the one that calls run().
+// With streams that listen (fan_out), one connection more asks; the samples are when each stream
+// has heard of what its request changed, and the request is over when all have. Thread: the one
+// that calls run().
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "answer_check.hpp"
 #include "connection.hpp"
+#include "fan_out.hpp"
 #include "fine_timer.hpp"
 #include "io/reactor.hpp"
 #include "options.hpp"
@@ -24,7 +28,7 @@
 
 namespace pillion::load {
 
-class load_run final : private connection_watcher {
+class load_run final : private connection_watcher, private fan_out_watcher {
  public:
     // `told` hears of each second that was measured.
     load_run(const run_options& how, io::reactor& loop, const server_watch& server,
@@ -50,7 +54,18 @@ class load_run final : private connection_watcher {
     void on_reconnect() noexcept override;
     void on_bytes(std::size_t in, std::size_t out) noexcept override;
 
+    void on_change(std::int64_t at_ns) noexcept override;
+    void on_stream_failed(const verdict& how, std::string_view example) noexcept override;
+
     bool open_all(std::string& fault);
+    bool is_open() const noexcept {
+        return free_count_ == all_.size() && (!fan_out_ || fan_out_->is_ready());
+    }
+    std::string why_not_open() const;
+    void ask(connection& c, std::int64_t due_ns) noexcept;
+    void count_good(std::int64_t due_ns, std::int64_t at_ns) noexcept;
+    // The request that changes something was answered, or all have heard of it, or waited enough.
+    void go_on_with_round() noexcept;
     void go_through_phases();
     void leave_all();
     void begin_measuring(std::int64_t at_ns);
@@ -83,6 +98,13 @@ class load_run final : private connection_watcher {
     std::size_t free_from_ = 0;
     std::size_t free_count_ = 0;
     io::timer patience_{&load_run::look_around, this};
+    scenario listening_;  // of the streams
+    std::optional<fan_out> fan_out_;
+    std::int64_t round_due_ns_ =
+        -1;  // of the request whose change is waited for; -1: there is none
+    std::int64_t round_asked_ns_ = 0;
+    bool round_answered_ = false;
+    connection* caller_ = nullptr;  // it was answered before all had heard
     schedule schedule_;
     fine_timer alarm_;
     bool needs_alarm_ = false;

@@ -31,7 +31,8 @@ constexpr const char* about =
     "Scenarios: ping (the default; server/discover with 2026-07-28), tools/list, tools/call;\n"
     "mixed (calls, lists, reads, prompts); session-churn (a session for each request),\n"
     "connection-churn (a connection for each); progress, tasks, rounds (calls that tell of their\n"
-    "progress, become tasks, or ask the user).\n"
+    "progress, become tasks, or ask the user); listen (a tool that changes something: how long\n"
+    "until each of so many streams has heard of it).\n"
     "Exit codes: 0 all is well; 1 could not run; 2 usage; 3 wrong answers, or an assertion that "
     "failed.";
 
@@ -70,6 +71,8 @@ void add_run_options(CLI::App& cli, words& w, run_options& to) {
     cli.add_option("--arguments", w.arguments,
                    "Its arguments: a JSON object, @FILE, or auto: made up by its schema")
         ->capture_default_str();
+    cli.add_option("--resource", to.resources, "URI that listeners subscribe to")
+        ->allow_extra_args(false);
     cli.add_option("--seed", w.seed, "Of what is made up")->capture_default_str();
     cli.add_option("--poll", w.poll, "Time between two looks at a task [what the server says]");
     cli.add_option("--expect", to.expect, "Text that the JSON of each answer must hold");
@@ -203,6 +206,7 @@ constexpr scenario_name scenario_names[] = {
     {"progress", pattern::progress, action::tools_call, true, true},
     {"tasks", pattern::tasks, action::tools_call, true, true},
     {"rounds", pattern::rounds, action::tools_call, true, true},
+    {"listen", pattern::listen, action::tools_call, true, true},
 };
 
 std::string read_questions(const words& w, scenario& to) {
@@ -234,8 +238,12 @@ std::string check_scenario(const run_options& how) {
     if (how.finds_revision) {
         return {};
     }
-    if (how.what.how == pattern::rounds && !how.what.modern()) {
-        return "rounds: only 2026-07-28 has them";
+    const bool modern_only = how.what.how == pattern::rounds || how.what.how == pattern::listen;
+    if (modern_only && !how.what.modern()) {
+        return how.what.name + ": only for 2026-07-28";
+    }
+    if (how.what.how == pattern::listen && how.to.is_command()) {
+        return "listen: each connection to a server on stdio is a server of its own";
     }
     if (how.what.how == pattern::tasks && rev < revision::r2025_11_25) {
         return "tasks: only 2025-11-25 and 2026-07-28 have them";

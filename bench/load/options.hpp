@@ -34,7 +34,8 @@ struct run_options {
     bool finds_revision = false;   // auto: what.rev is to be found
     bool makes_arguments = false;  // of the tool, by its schema
     std::uint64_t seed = 1;
-    std::string pid;  // empty, a number or "auto"
+    std::vector<std::string> resources;  // that listeners subscribe to
+    std::string pid;                     // empty, a number or "auto"
     std::string json_file;
     std::string ndjson_file;
     std::string html_file;

@@ -15,7 +15,7 @@ constexpr const char* style = R"(:root{color-scheme:light dark;--ink:#1c2024;--p
 --soft:#98a2ae;--c1:#62a8ff;--c2:#ff9a5c;--c3:#b79bff}}
 body{font:15px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--paper);margin:2rem auto;
 max-width:800px;padding:0 1rem}h1{font-size:1.3rem}h2{font-size:1rem;margin:2rem 0 .3rem}
-pre{font:13px/1.5 ui-monospace,monospace;overflow-x:auto;white-space:pre-wrap}
+pre{font:13px/1.5 ui-monospace,monospace;overflow-x:auto}
 svg{width:100%;height:auto}svg text{font:12px system-ui,sans-serif;fill:var(--soft)}
 .grid{stroke:var(--grid)}polyline{fill:none;stroke-width:1.8;stroke-linejoin:round}
 line{stroke-width:1.8}line.grid{stroke-width:1}.c1{stroke:var(--c1)}.c2{stroke:var(--c2)}
@@ -31,6 +31,17 @@ std::string show_seconds(double s) {
 
 double log_ns(std::int64_t ns) {
     return std::log10(static_cast<double>(std::max<std::int64_t>(ns, 1)));
+}
+
+// Ends where the run does.
+chart_axis time_axis(const std::vector<series_point>& series) {
+    const double end = series.back().end_s;
+    chart_axis axis = linear_axis(end, &show_seconds);
+    axis.to = end;
+    while (axis.ticks.back().first > end * 1.0001) {
+        axis.ticks.pop_back();
+    }
+    return axis;
 }
 
 // Latency by percentile: each nine has the same width, as far as there are samples for it.
@@ -77,8 +88,7 @@ std::string rate_chart(const std::vector<series_point>& series) {
     if (series.front().rate > 0) {
         lines.insert(lines.begin(), due);
     }
-    return draw_chart("Requests and errors by second",
-                      linear_axis(series.back().end_s, &show_seconds),
+    return draw_chart("Requests and errors by second", time_axis(series),
                       linear_axis(most, &show_count), lines);
 }
 
@@ -103,8 +113,7 @@ std::string latency_chart(const std::vector<series_point>& series) {
     }
     const chart_axis y =
         log_axis(static_cast<double>(least), static_cast<double>(most), &show_duration);
-    return draw_chart("Latency by second", linear_axis(series.back().end_s, &show_seconds), y,
-                      {p50, p99, max});
+    return draw_chart("Latency by second", time_axis(series), y, {p50, p99, max});
 }
 
 // Of more than one run: latency by what was asked of them.
@@ -147,7 +156,8 @@ void add_run(std::string& to, const step& one) {
     if (what.latency.count() > 0) {
         to += "<h2>Latency by percentile</h2>\n" + percentile_chart(what.latency);
     }
-    if (!what.series.empty()) {
+    // One point is no line; the text says as much.
+    if (what.series.size() > 1) {
         to += "<h2>Requests</h2>\n" + rate_chart(what.series);
         to += "<h2>Latency by second</h2>\n" + latency_chart(what.series);
     }

@@ -60,6 +60,10 @@ void put_machine(json::builder& b, const run_result& what) {
              to_us(per_request(static_cast<double>(what.client_cpu_watched_ns))));
     b.member("cpu_share", what.client_share());
     b.member("bottleneck", what.client_was_bottleneck());
+    if (what.client_cpu_watched_ns > 0) {
+        // What one core of it can ask for.
+        b.member("ceiling_rps", 1e9 * answers / static_cast<double>(what.client_cpu_watched_ns));
+    }
     b.end_object();
     b.key("server");
     if (!what.server) {

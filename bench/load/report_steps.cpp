@@ -7,9 +7,13 @@ namespace pillion::load {
 
 namespace {
 
+// Together 92 columns, which a page has room for.
+constexpr std::size_t widths[] = {12, 12, 10, 10, 10, 10, 8, 12, 8};
+
 void add_row(std::string& to, std::initializer_list<std::string> cells) {
+    const std::size_t* width = widths;
     for (const std::string& cell : cells) {
-        to += cell.empty() ? "" : right_aligned(cell, 12);
+        to += cell.empty() ? "" : right_aligned(cell, *width++);
     }
     to += "\n";
 }

@@ -45,12 +45,14 @@ void add_latency(std::string& to, const run_result& what) {
         {"p99.9", metric::p999}, {"p99.99", metric::p9999}, {"max", metric::max},
         {"mean", metric::mean},
     };
-    to += "latency   ";
+    std::string values;
+    to += "latency ";
     for (const auto& [name, of] : columns) {
         const std::optional<double> ns = what.value(of);
-        add(to, "  %s %s", name, ns ? show_duration(*ns).c_str() : "-");
+        to += right_aligned(name, 10);
+        values += right_aligned(ns ? show_duration(*ns) : "-", 10);
     }
-    to += "\n";
+    to += "\n        " + values + "\n";
 }
 
 void add_errors(std::string& to, const tally& counts) {
@@ -88,10 +90,12 @@ void add_machine(std::string& to, const run_result& what) {
             static_cast<double>(what.client_cpu_watched_ns) / 1e3 / answers,
             100 * what.client_share());
     }
-    if (what.client_was_bottleneck()) {
-        to +=
-            "The client was the bottleneck: it has one thread, which was busy all the time. The "
-            "server may be faster than this.\n";
+    if (what.client_was_bottleneck() && answers > 0) {
+        add(to,
+            "The client was the bottleneck: its one thread was busy all the time, and cannot ask "
+            "for "
+            "more than\n%s/s of these. The server may be faster than this.\n",
+            show_count(1e9 * answers / static_cast<double>(what.client_cpu_watched_ns)).c_str());
     }
 }
 

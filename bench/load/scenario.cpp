@@ -146,6 +146,8 @@ std::string_view method_of(action what, bool modern) noexcept {
             return "tasks/get";
         case action::tasks_result:
             return "tasks/result";
+        case action::listen:
+            return "subscriptions/listen";
         case action::initialize:
             return "initialize";
         case action::initialized:

@@ -37,6 +37,7 @@ enum class action : std::uint8_t {
     prompts_get,
     tasks_get,
     tasks_result,
+    listen,
     initialize,
     initialized,
 };
@@ -57,6 +58,7 @@ enum class pattern : std::uint8_t {
     progress,          // with the events before its answer
     tasks,             // a call that becomes a task, until that has ended
     rounds,            // a call that asks the user, until it needs to know no more
+    listen,            // a call that changes something, until all streams have heard of it
 };
 
 struct scenario {

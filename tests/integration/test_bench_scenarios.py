@@ -1,5 +1,6 @@
 """pillion-bench: other transports than HTTP, and what is more than a question and its answer."""
 
+import json
 import os
 import queue
 import sys
@@ -346,3 +347,67 @@ def test_arguments_by_the_schema(bench, scripted):
     schema["properties"]["n"] = {"type": "string", "pattern": "^a{3}$"}
     assert "--arguments" in fails(1, scripted(script).url, "tools/call", "--tool", "echo",
                                   "--arguments", "auto")
+
+
+# ---- streams that listen ----
+
+@pytest.mark.asan
+def test_listen(bench, server):
+    """Each stream hears of each change once, whatever it has subscribed to."""
+    watched = "test://watched-resource"
+    for tool, *more in (("test_trigger_tool_change",),
+                        ("test_touch_resource", "--arguments", json.dumps({"uri": watched}),
+                         "--resource", watched)):
+        code, report = bench(server.urls[0], "listen", "--tool", tool, *more, *brief(10, 20))
+        assert code == 0 and report["ok"] == 200, report
+    code, report = bench(server.urls[0], "listen", "--tool", "test_trigger_prompt_change",
+                         "--rate", 50, *brief(10, 3))
+    assert code == 0 and report["ok"] == 30 and report["mode"] == "open", report
+
+
+def test_who_hears_of_nothing_waits_in_vain(bench, server):
+    code, report = bench(server.urls[0], "listen", *ECHO, "-c", 4, "-n", 2, "--warm-up", "0s",
+                         "--timeout", "200ms")
+    assert code == 3 and report["errors"]["by_class"] == {"timeout": 8}, report
+
+
+def test_a_call_that_goes_wrong_changes_nothing(bench, server):
+    code, report = bench(server.urls[0], "listen", "--tool", "no_such_tool", *brief(3, 4))
+    assert code == 3 and report["ok"] == 0, report
+    assert report["errors"]["by_class"] == {"rpc_error": 3}, report
+
+
+def test_a_stream_that_ends_is_begun_again(bench, scripted):
+    """The first stream ends with the first call: nobody hears of that change; then all is well."""
+    ends, changes, opened = queue.Queue(), queue.Queue(), []
+
+    def event(method):
+        text = json.dumps({"jsonrpc": "2.0", "method": "notifications/" + method})
+        return f"data: {text}\n\n"
+
+    def stream(first):
+        yield event("subscriptions/acknowledged")
+        if first:
+            ends.get(timeout=10)
+            return
+        while changes.get(timeout=10):
+            yield event("tools/list_changed")
+
+    def script(request):
+        if request.rpc_method == "subscriptions/listen":
+            opened.append(request)
+            return stream(len(opened) == 1)
+        (ends if len(opened) == 1 else changes).put(True)
+        return http(message(request))
+    code, report = bench(scripted(script).url, "listen", *ECHO, "-n", 4, "-c", 1, "--warm-up",
+                         "0s", "--timeout", "500ms")
+    changes.put(False)
+    assert code == 3 and report["ok"] >= 1 and len(opened) == 2, report
+    # A stream that is no answer, and the change that went with it.
+    assert report["errors"]["by_class"] == {"malformed": 1, "timeout": 1}, report
+
+
+def test_no_stream_at_all(scripted):
+    server = scripted(lambda r: http(message(r, result=..., error={"code": -32601, "message": "?"}),
+                                     "404 Not Found"))
+    assert "http_4xx" in fails(1, server.url, "listen", *ECHO, *brief(1))

@@ -201,6 +201,8 @@ TEST(options, faults_are_one_line_that_names_them) {
         {{where, "-r", "2023-11-05"}, "--revision"},
         {{where, "rounds", "--tool", "x", "-r", "2025-11-25"}, "rounds"},
         {{where, "tasks", "--tool", "x", "-r", "2025-06-18"}, "tasks"},
+        {{where, "listen", "--tool", "x", "-r", "2025-11-25"}, "listen"},
+        {{"listen", "--tool", "x", "--", "stdio", "x"}, "listen"},
         {{where, "session-churn"}, "session-churn"},
         {{where, "session-churn", "-r", "2024-11-05"}, "session-churn"},
         {{"session-churn", "-r", "2025-11-25", "--", "stdio", "x"}, "session-churn"},
