@@ -73,9 +73,6 @@ load_run::load_run(const run_options& how, io::reactor& loop, const server_watch
 bool load_run::run(run_result& out, std::string& fault) {
     out_ = &out;
     out.backend = loop_.ops().name();
-    for (const pid_t pid : server_.pids()) {
-        out.pids.push_back(pid);
-    }
     // Waits of io_uring are exact to the nanosecond but for the slack that threads are given.
     ::prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
     needs_alarm_ = is_open_loop() && out.backend == "epoll" && alarm_.start();
@@ -170,7 +167,7 @@ void load_run::go_through_phases() {
         turn(loop_.ops().now_ns() + 20 * ns_per_ms);
     }
     out_->client_cpu_watched_ns = own_cpu_ns() - cpu_before_ns_;
-    if (!server_.pids().empty()) {
+    if (server_.is_watching()) {
         // Only now: looking takes a moment, in which answers would have to wait.
         server_sample after = server_.sample();
         after.cpu_ns -= server_before_.cpu_ns;
@@ -180,7 +177,11 @@ void load_run::go_through_phases() {
 }
 
 void load_run::begin_measuring(std::int64_t at_ns) {
-    server_before_ = server_.sample();
+    if (server_.is_watching()) {
+        const std::set<pid_t> pids = server_.pids();
+        out_->pids.assign(pids.begin(), pids.end());
+        server_before_ = server_.sample();
+    }
     cpu_before_ns_ = own_cpu_ns();
     begin_ns_ = how_.warm_up_ns == 0 ? at_ns : loop_.ops().now_ns();
     end_ns_ = how_.duration_ns == 0 ? INT64_MAX : begin_ns_ + how_.duration_ns;

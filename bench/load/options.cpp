@@ -327,7 +327,7 @@ std::string read_rest(const words& w, run_options& to) {
                               : io::backend_mode::automatic;
     if (!w.command.empty()) {
         to.to = command_target(w.command);
-        return to.pid == "auto" ? "--pid auto: not for servers on stdio" : check_scenario(to);
+        return check_scenario(to);
     }
     std::optional<target> where = parse_target(w.target, w.path, fault);
     if (!where) {

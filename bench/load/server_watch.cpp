@@ -3,6 +3,8 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
@@ -74,6 +76,27 @@ bool holds_socket(const fs::path& process, const std::set<std::uint64_t>& inodes
     return false;
 }
 
+void add_with_children(pid_t pid, std::set<pid_t>& to) {
+    if (!to.insert(pid).second) {
+        return;
+    }
+    const std::string number = std::to_string(pid);
+    std::ifstream children("/proc/" + number + "/task/" + number + "/children");
+    for (pid_t child = 0; children >> child;) {
+        add_with_children(child, to);
+    }
+}
+
+// Children that have ended.
+void add_reaped(server_sample& to) {
+    rusage used{};
+    ::getrusage(RUSAGE_CHILDREN, &used);
+    for (const timeval& t : {used.ru_utime, used.ru_stime}) {
+        to.cpu_ns += std::int64_t{t.tv_sec} * 1'000'000'000 + std::int64_t{t.tv_usec} * 1000;
+    }
+    to.switches += static_cast<std::uint64_t>(used.ru_nvcsw + used.ru_nivcsw);
+}
+
 std::uint64_t field_of_status(const std::string& line, std::string_view name) {
     return line.starts_with(name) ? number_after(line, name.size()) : 0;
 }
@@ -87,7 +110,11 @@ bool server_watch::find(const std::string& word, const target& where, std::strin
             fault = "no process " + word;
             return false;
         }
-        add_with_children(pid);
+        add_with_children(pid, pids_);
+        return true;
+    }
+    if (where.is_command()) {
+        ours_ = true;
         return true;
     }
     std::set<std::uint64_t> inodes;
@@ -101,7 +128,7 @@ bool server_watch::find(const std::string& word, const target& where, std::strin
     for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
         const pid_t pid = to_pid(entry.path().filename().string());
         if (pid != 0 && holds_socket(entry.path(), inodes)) {
-            add_with_children(pid);
+            add_with_children(pid, pids_);
         }
     }
     if (pids_.empty()) {
@@ -110,21 +137,22 @@ bool server_watch::find(const std::string& word, const target& where, std::strin
     return !pids_.empty();
 }
 
-void server_watch::add_with_children(pid_t pid) {
-    if (!pids_.insert(pid).second) {
-        return;
+std::set<pid_t> server_watch::pids() const {
+    std::set<pid_t> all = pids_;
+    if (ours_) {
+        add_with_children(::getpid(), all);
+        all.erase(::getpid());
     }
-    const std::string number = std::to_string(pid);
-    std::ifstream children("/proc/" + number + "/task/" + number + "/children");
-    for (pid_t child = 0; children >> child;) {
-        add_with_children(child);
-    }
+    return all;
 }
 
 server_sample server_watch::sample() const {
     server_sample sum;
+    if (ours_) {
+        add_reaped(sum);
+    }
     std::error_code ignored;
-    for (const pid_t pid : pids_) {
+    for (const pid_t pid : pids()) {
         const fs::path process = fs::path("/proc") / std::to_string(pid);
         std::ifstream memory(process / "status");
         for (std::string line; std::getline(memory, line);) {

@@ -21,18 +21,20 @@ struct server_sample {
 
 class server_watch {
  public:
-    // "auto" finds whoever listens at the target on this machine; a number is that process. Those
-    // they have started count as well. False, with `fault` set, when there is nobody.
+    // "auto" finds whoever listens at the target on this machine, or whom we start where that is a
+    // command; a number is that process. Those they have started count as well. False, with `fault`
+    // set, when there is nobody.
     bool find(const std::string& word, const target& where, std::string& fault);
 
-    const std::set<pid_t>& pids() const noexcept { return pids_; }
+    bool is_watching() const noexcept { return ours_ || !pids_.empty(); }
+    // Those that there are now.
+    std::set<pid_t> pids() const;
     // Summed over the processes and all their threads that still exist.
     server_sample sample() const;
 
  private:
-    void add_with_children(pid_t pid);
-
     std::set<pid_t> pids_;
+    bool ours_ = false;  // our own children, whichever they are
 };
 
 // Processor time of this process.

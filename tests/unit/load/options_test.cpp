@@ -212,7 +212,6 @@ TEST(options, faults_are_one_line_that_names_them) {
         {{where, "--poll", "5"}, "--poll"},
         {{"--", "stdio"}, "stdio"},
         {{"--", "pipes", "x"}, "stdio"},
-        {{"--pid", "auto", "--", "stdio", "x"}, "--pid"},
         {{where, "-c", "0"}, "--connections"},
         {{where, "-c", "-1"}, "--connections"},
         {{where, "-c", "many"}, "--connections"},
