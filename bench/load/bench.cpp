@@ -48,7 +48,7 @@ bool bench::find_ceiling(run_options how, bench_result& out, std::string& fault)
         return false;
     }
     const double unhurried = out.steps[0].what.rps();
-    out.ceiling = search_ceiling(unhurried, [&](double rate) {
+    const auto tried_and_met = [&](double rate) {
         how.rate = how.rate_to = rate;
         ran = ran && !load_run::was_interrupted() && run_one(how, out, fault);
         if (!ran) {
@@ -60,7 +60,11 @@ bool bench::find_ceiling(run_options how, bench_result& out, std::string& fault)
             out.shown = out.steps.size() - 1;
         }
         return tried.met;
-    });
+    };
+    // A machine that stalls once is no reason to look for the ceiling below: what is missed is
+    // tried a second time.
+    out.ceiling = search_ceiling(
+        unhurried, [&](double rate) { return tried_and_met(rate) || tried_and_met(rate); });
     if (load_run::was_interrupted()) {
         fault = "interrupted";
     }

@@ -87,6 +87,8 @@ class connection final : private link_user {
     void leave() noexcept;
 
     bool is_free() const noexcept { return phase_ == phase::free; }
+    // Of the request that was sent last.
+    std::uint64_t id() const noexcept { return id_; }
     // Nothing is open or under way, and nothing will be.
     bool is_gone() const noexcept { return phase_ == phase::gone; }
     // Where the server said that it speaks another revision than it was asked for.

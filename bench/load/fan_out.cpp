@@ -45,6 +45,10 @@ void fan_out::begin_round() noexcept {
 
 void fan_out::heard(listener& who, json::view message) noexcept {
     const std::string_view method = message["method"].str();
+    const json::view stream = message["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"];
+    if (stream.u64() != who.client.id()) {
+        return watcher_.on_stream_failed({fault::wrong_id}, stream.number_text());
+    }
     if (method == "notifications/subscriptions/acknowledged") {
         ready_ += who.ready ? 0 : 1;
         who.ready = true;

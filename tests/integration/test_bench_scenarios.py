@@ -401,11 +401,12 @@ def test_a_stream_that_ends_is_begun_again(bench, scripted):
     """The first stream ends with the first call: nobody hears of that change; then all is well."""
     ends, changes, opened = queue.Queue(), queue.Queue(), []
 
-    def event(method):
-        text = json.dumps({"jsonrpc": "2.0", "method": "notifications/" + method})
-        return f"data: {text}\n\n"
-
-    def stream(first):
+    def stream(first, identifier):
+        def event(method):
+            tag = {"_meta": {"io.modelcontextprotocol/subscriptionId": identifier}}
+            text = json.dumps({"jsonrpc": "2.0", "method": f"notifications/{method}",
+                               "params": tag})
+            return f"data: {text}\n\n"
         yield event("subscriptions/acknowledged")
         if first:
             taken(ends)
@@ -416,7 +417,7 @@ def test_a_stream_that_ends_is_begun_again(bench, scripted):
     def script(request):
         if request.rpc_method == "subscriptions/listen":
             opened.append(request)
-            return stream(len(opened) == 1)
+            return stream(len(opened) == 1, request.message["id"])
         (ends if len(opened) == 1 else changes).put(True)
         return http(message(request))
     code, report = bench(scripted(script).url, "listen", *ECHO, "-n", 4, "-c", 1, "--warm-up",
@@ -425,6 +426,13 @@ def test_a_stream_that_ends_is_begun_again(bench, scripted):
     assert code == 3 and report["ok"] >= 1 and len(opened) == 2, report
     # A stream that is no answer, and the change that went with it.
     assert report["errors"]["by_class"] == {"malformed": 1, "timeout": 1}, report
+
+
+def test_messages_of_another_stream(scripted):
+    def stream():
+        yield 'data: {"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged"}\n\n'
+    server = scripted(lambda r: stream())
+    assert "wrong_id" in fails(1, server.url, "listen", *ECHO, *brief(1))
 
 
 def test_no_stream_at_all(scripted):
