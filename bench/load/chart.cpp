@@ -11,7 +11,7 @@ namespace {
 constexpr double width = 760;
 constexpr double height = 280;
 constexpr double left = 76;
-constexpr double right = 16;
+constexpr double right = 28;  // half of a label
 constexpr double top = 30;
 constexpr double bottom = 30;
 

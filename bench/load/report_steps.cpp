@@ -7,8 +7,8 @@ namespace pillion::load {
 
 namespace {
 
-// Together 92 columns, which a page has room for.
-constexpr std::size_t widths[] = {12, 12, 10, 10, 10, 10, 8, 12, 8};
+// Together 93 columns, which a page has room for.
+constexpr std::size_t widths[] = {12, 12, 10, 10, 10, 10, 8, 12, 9};
 
 void add_row(std::string& to, std::initializer_list<std::string> cells) {
     const std::size_t* width = widths;

@@ -44,7 +44,7 @@ TEST(chart, points_are_where_they_belong) {
     chart_axis unit;
     const std::string drawn = draw_chart("t", unit, unit, {{"n", 2, {{0, 0}, {1, 1}, {2, -1}}}});
     // Left below, right above, and what is outside at the edge.
-    EXPECT_NE(drawn.find("points=\"76.0,250.0 744.0,30.0 744.0,250.0 \""), std::string::npos)
+    EXPECT_NE(drawn.find("points=\"76.0,250.0 732.0,30.0 732.0,250.0 \""), std::string::npos)
         << drawn;
 }
 
