@@ -245,6 +245,12 @@ std::string check_scenario(const run_options& how) {
     if (how.what.how == pattern::listen && how.to.is_command()) {
         return "listen: each connection to a server on stdio is a server of its own";
     }
+    const bool needs_answers =
+        how.what.how >= pattern::progress || rev == revision::r2024_11_05 || how.to.is_command();
+    if (how.unchecked && needs_answers) {
+        return "--unchecked: only for plain requests over HTTP, where framing says what an answer "
+               "is";
+    }
     if (how.what.how == pattern::tasks && rev < revision::r2025_11_25) {
         return "tasks: only 2025-11-25 and 2026-07-28 have them";
     }

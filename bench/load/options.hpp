@@ -40,7 +40,7 @@ struct run_options {
     std::string ndjson_file;
     std::string html_file;
     std::vector<assertion> assertions;
-    bool unchecked = false;  // answers count by their framing and status
+    bool unchecked = false;     // answers count by their framing and status
     bool find_ceiling = false;  // of the rate, while `slo` is met
     std::vector<assertion> slo;
     bool quiet = false;
