@@ -20,20 +20,8 @@
 #include "app/shard.hpp"
 #include "base/log.hpp"
 #include "sim/sim_world.hpp"
+#include "unit/counted_malloc.hpp"
 #include "unit/mcp/messages.hpp"
-
-namespace {
-// This thread's; the loop and its clients share one.
-thread_local std::size_t mallocs = 0;
-}  // namespace
-
-extern "C" {
-void* __libc_malloc(std::size_t bytes);
-void* malloc(std::size_t bytes) {
-    ++mallocs;
-    return __libc_malloc(bytes);
-}
-}
 
 namespace pillion::app::testing {
 namespace {

@@ -5,18 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "connection_fixture.hpp"
-
-namespace {
-std::size_t mallocs = 0;
-}  // namespace
-
-extern "C" {
-void* __libc_malloc(std::size_t bytes);
-void* malloc(std::size_t bytes) {
-    ++mallocs;
-    return __libc_malloc(bytes);
-}
-}
+#include "unit/counted_malloc.hpp"
 
 namespace pillion::http::testing {
 namespace {

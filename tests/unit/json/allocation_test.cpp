@@ -7,18 +7,7 @@
 
 #include "bench/micro/json_samples.hpp"
 #include "samples.hpp"
-
-namespace {
-std::size_t mallocs = 0;
-}  // namespace
-
-extern "C" {
-void* __libc_malloc(std::size_t bytes);
-void* malloc(std::size_t bytes) {
-    ++mallocs;
-    return __libc_malloc(bytes);
-}
-}
+#include "unit/counted_malloc.hpp"
 
 namespace pillion::json {
 namespace {

@@ -7,20 +7,9 @@
 #include <gtest/gtest.h>
 
 #include "base/log.hpp"
+#include "unit/counted_malloc.hpp"
 #include "unit/http/connection_fixture.hpp"
 #include "unit/mcp/world.hpp"
-
-namespace {
-std::size_t mallocs = 0;
-}  // namespace
-
-extern "C" {
-void* __libc_malloc(std::size_t bytes);
-void* malloc(std::size_t bytes) {
-    ++mallocs;
-    return __libc_malloc(bytes);
-}
-}
 
 namespace pillion::mcp::testing {
 namespace {

@@ -7,18 +7,7 @@
 #include "base/arena.hpp"
 #include "json/document.hpp"
 #include "schema/validator.hpp"
-
-namespace {
-std::size_t mallocs = 0;
-}  // namespace
-
-extern "C" {
-void* __libc_malloc(std::size_t bytes);
-void* malloc(std::size_t bytes) {
-    ++mallocs;
-    return __libc_malloc(bytes);
-}
-}
+#include "unit/counted_malloc.hpp"
 
 namespace pillion::schema_check {
 namespace {
