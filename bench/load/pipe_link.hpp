@@ -39,7 +39,6 @@ class pipe_link final : public link, private io::stream_reader {
     void on_closed(int os_errno) noexcept override;
 
     void take_line(char* text, std::size_t size) noexcept;
-    void started() noexcept;
     void reap() noexcept;
     static void on_timer(io::timer& self, void* owner) noexcept;
 

@@ -190,13 +190,21 @@ class settings_maker {
                            (in_file ? key.path() : key.flag) + ": " + text});
     }
 
-    // Names were found when the values were checked.
     void read_unix_peers(settings& to) {
-        for (const std::string& name : of(key_id::unix_users).texts) {
-            to.unix_peers.users.push_back(io::find_user(name).value());
-        }
-        for (const std::string& name : of(key_id::unix_groups).texts) {
-            to.unix_peers.groups.push_back(io::find_group(name).value());
+        read_ids(key_id::unix_users, &io::find_user, to.unix_peers.users);
+        read_ids(key_id::unix_groups, &io::find_group, to.unix_peers.groups);
+    }
+
+    // Names were found when the values were checked, but a directory of users may fail since.
+    template <class Find, class Id>
+    void read_ids(key_id from, Find find, std::vector<Id>& to) {
+        const std::vector<std::string>& names = of(from).texts;
+        for (std::size_t i = 0; i < names.size(); ++i) {
+            if (const auto id = find(names[i])) {
+                to.push_back(*id);
+            } else {
+                fault(from, i, "is not known to this machine any more");
+            }
         }
     }
 
@@ -236,8 +244,8 @@ class settings_maker {
                   "front authenticates");
         } else if (so_far.profile == server_profile::corporate && !so_far.insecure_no_auth &&
                    from != key_id::metrics_listen && spec->kind != io::listen_kind::unix_path) {
-            // STANDARD row 37. The file of a unix socket of ours admits this user alone; who may
-            // use an inherited one is not known.
+            // STANDARD row 37. A unix socket of ours admits this user alone, or those who were
+            // named; who may use an inherited one is not known.
             fault(from, index,
                   "the corporate profile refuses HTTP without authentication; listen on "
                   "unix:/path, or say --insecure-no-auth (http.insecure_no_auth) if something in "

@@ -19,6 +19,9 @@ constexpr int so_peergroups = 59;  // Linux 4.13
 constexpr int so_peergroups = SO_PEERGROUPS;
 #endif
 
+// A group's entry lists its members: larger ones are not found, and can be given by number.
+constexpr std::size_t entry_bytes_max = 1024 * 1024;
+
 bool credentials_of(int fd, ucred& out) noexcept {
     socklen_t bytes = sizeof out;
     constexpr auto unknown = static_cast<uid_t>(-1);
@@ -86,16 +89,22 @@ std::optional<uid_t> find_user(std::string_view text) {
     if (const auto id = parse_id<uid_t>(text)) {
         return id;
     }
-    const passwd* const entry = ::getpwnam(std::string(text).c_str());
-    return entry == nullptr ? std::nullopt : std::optional<uid_t>(entry->pw_uid);
+    passwd entry{};
+    passwd* found = nullptr;
+    std::vector<char> room(entry_bytes_max);
+    ::getpwnam_r(std::string(text).c_str(), &entry, room.data(), room.size(), &found);
+    return found == nullptr ? std::nullopt : std::optional<uid_t>(entry.pw_uid);
 }
 
 std::optional<gid_t> find_group(std::string_view text) {
     if (const auto id = parse_id<gid_t>(text)) {
         return id;
     }
-    const group* const entry = ::getgrnam(std::string(text).c_str());
-    return entry == nullptr ? std::nullopt : std::optional<gid_t>(entry->gr_gid);
+    group entry{};
+    group* found = nullptr;
+    std::vector<char> room(entry_bytes_max);
+    ::getgrnam_r(std::string(text).c_str(), &entry, room.data(), room.size(), &found);
+    return found == nullptr ? std::nullopt : std::optional<gid_t>(entry.gr_gid);
 }
 
 }  // namespace pillion::io
