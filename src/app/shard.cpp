@@ -171,9 +171,12 @@ void port::drain() noexcept {
         // An inherited socket is not ours alone: whoever gave it may have it served by others.
         if (spec_.kind == io::listen_kind::tcp) {
             io::ignore_handshakes(socket_.fd());
+        } else if (spec_.kind == io::listen_kind::unix_path) {
+            io::refuse_connects(socket_.fd());
         }
-        listener_.close(io::is_loopback(spec_) ? limits::drain_handshake_near_ms
-                                               : limits::drain_handshake_far_ms);
+        listener_.close(!io::is_loopback(spec_) ? limits::drain_handshake_far_ms
+                        : listener_.busy()      ? limits::drain_handshake_busy_ms
+                                                : limits::drain_handshake_near_ms);
         server_.drain();
     }
 }

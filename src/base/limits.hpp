@@ -49,9 +49,12 @@ inline constexpr std::int64_t drain_head_ms = 1000;
 // whoever was just answered, or just connected, may have a request on its way.
 inline constexpr std::int64_t drain_quiet_ms = 100;
 // How long handshakes under way may take to be completed while no new ones are begun, from this
-// machine and from others, before a listener closes.
+// machine and from others, before a listener closes. Where somebody has connected of late, some
+// more may be half-way, and a virtual processor may be held up in between for tens of ms.
 inline constexpr std::int64_t drain_handshake_near_ms = 10;
+inline constexpr std::int64_t drain_handshake_busy_ms = 100;
 inline constexpr std::int64_t drain_handshake_far_ms = 200;
+inline constexpr std::int64_t listener_busy_ms = 100;
 
 inline constexpr std::size_t connections_max = 10'000;
 inline constexpr std::size_t connections_per_address_max = 256;

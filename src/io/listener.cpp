@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "base/assert.hpp"
+#include "base/clock.hpp"
+#include "base/limits.hpp"
 
 namespace pillion::io {
 
@@ -118,7 +120,12 @@ void listener::handle(std::int32_t res, bool more) noexcept {
     }
 }
 
+bool listener::busy() const noexcept {
+    return last_ns_ > reactor_.now_ns() - limits::listener_busy_ms * base::ns_per_ms;
+}
+
 void listener::came(int fd) noexcept {
+    last_ns_ = reactor_.now_ns();
     if (turn_ != reactor_.turns()) {
         turn_ = reactor_.turns();
         taken_ = 0;

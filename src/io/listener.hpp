@@ -48,6 +48,9 @@ class listener {
     // from a later turn, exactly once, and the descriptor should be closed in it.
     void close(std::int64_t last_ms) noexcept;
 
+    // Somebody has connected within limits::listener_busy_ms.
+    bool busy() const noexcept;
+
     // Connections handed to the sink, refused at the cap, and failures of accept so far.
     std::uint64_t accepted() const noexcept { return accepted_; }
     std::uint64_t refused() const noexcept { return refused_; }
@@ -95,8 +98,9 @@ class listener {
     accept_op accept_{*this};
     timer timer_{&listener::on_timer, this};
     portion_node portion_{*this};
-    std::vector<int> waiting_;      // accepted, in order
-    std::size_t waiting_from_ = 0;  // those before it have been taken
+    std::vector<int> waiting_;          // accepted, in order
+    std::size_t waiting_from_ = 0;      // those before it have been taken
+    std::int64_t last_ns_ = INT64_MIN;  // when somebody came last
     std::uint64_t turn_ = 0;
     std::size_t taken_ = 0;  // in that turn
     bool paused_ = false;

@@ -448,6 +448,8 @@ void ignore_handshakes(int listen_fd) noexcept {
         ::setsockopt(listen_fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program));
 }
 
+void refuse_connects(int listen_fd) noexcept { ::shutdown(listen_fd, SHUT_RD); }
+
 std::uint64_t raise_descriptor_limit() noexcept {
     rlimit limit{};
     if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) {

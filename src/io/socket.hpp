@@ -95,6 +95,9 @@ peer_name peer_of(int fd) noexcept;
 // completed: what a listener does before it closes, since closing resets whoever is connected and
 // not yet accepted. Ignored clients try again after a second, here or with a successor on the port.
 void ignore_handshakes(int listen_fd) noexcept;
+// The same for a listening unix socket, where a connect is one step: it is refused from now on.
+// Those who are connected may still be accepted.
+void refuse_connects(int listen_fd) noexcept;
 
 // Raises the soft limit of open descriptors to the hard one; returns what holds afterwards.
 std::uint64_t raise_descriptor_limit() noexcept;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/clock.hpp"
+#include "base/limits.hpp"
 #include "io/listener.hpp"
 #include "sim/sim_world.hpp"
 
@@ -64,6 +66,31 @@ TEST(listener_sim, rests_when_descriptors_run_out) {
     l.close(10);
     world.run();
     EXPECT_EQ(s.closed, 1);
+}
+
+// A handshake that took more than 10 ms met a closed listener, though others came all the time.
+TEST(listener_sim, is_busy_for_a_while_after_somebody_came) {
+    sim_world world;
+    const int fd = world.net().listen();
+    sink s;
+    io::listener l(world.loop(), fd, s);
+    l.start();
+    world.run();
+    EXPECT_FALSE(l.busy());
+    world.net().connect(fd);
+    world.run();
+    EXPECT_TRUE(l.busy());
+    world.net().advance((limits::listener_busy_ms - 1) * base::ns_per_ms);
+    world.loop().run_one(0);
+    EXPECT_TRUE(l.busy());
+    world.net().advance(base::ns_per_ms);
+    world.loop().run_one(0);
+    EXPECT_FALSE(l.busy());
+    l.close(10);
+    world.run();
+    for (const int c : s.got) {
+        world.net().close(c);
+    }
 }
 
 // 2000 who came at once kept a call waiting for 33 ms.

@@ -71,6 +71,14 @@ visit* model_client::inside(const call& c) {
     return c.tag.empty() || at == on().inside.end() ? nullptr : at->second;
 }
 
+// A stream may stay open for as long as it likes before its answer ends it.
+bool model_client::is_read(const std::string& id) const {
+    return std::any_of(wires_.begin(), wires_.end(), [&id](const auto& w) {
+        return std::any_of(w->pending().begin(), w->pending().end(),
+                           [&id](const exchange& e) { return e.id == id; });
+    });
+}
+
 void model_client::observe() {
     for (std::size_t i = 0; i < wires_.size(); ++i) {
         wires_[i]->observe();
@@ -81,7 +89,8 @@ void model_client::observe() {
         const auto over = std::find_if(calls_.begin(), calls_.end(), [this](const auto& c) {
             constexpr std::int64_t a_while_ns = 60'000'000'000;
             return c.second.answered ||
-                   (!c.second.owed && world_.now_ns() - c.second.sent_ns > a_while_ns);
+                   (!c.second.owed && world_.now_ns() - c.second.sent_ns > a_while_ns &&
+                    !is_read(c.first));
         });
         if (over == calls_.end()) {
             break;

@@ -152,6 +152,8 @@ class model_client final : public wire_owner, public std::enable_shared_from_thi
     void give_up(const std::string& id);
     void learn_event_id(call& c, const std::string& id);
     call* find(const std::string& id);
+    // A connection still waits for what is said to it.
+    bool is_read(const std::string& id) const;
     bool is_modern() const { return speaks_ == dialect::modern; }
     bool is_sse() const { return speaks_ == dialect::sse_2024; }
     std::string_view version() const;

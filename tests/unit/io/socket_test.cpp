@@ -114,6 +114,32 @@ TEST(listeners, unix_socket_rules) {
     ::unlink(path.c_str());
 }
 
+// Who connected between the last accept and the close of a unix socket was reset.
+TEST(listeners, a_unix_socket_that_refuses_still_yields_who_came_before) {
+    const std::string path = "/tmp/pillion-sock-" + std::to_string(::getpid());
+    auto made = open_listeners(*parse_listen_spec("unix:" + path), 1);
+    ASSERT_TRUE(made);
+    const int listening = (*made)[0].fd();
+    sockaddr_un name{};
+    name.sun_family = AF_UNIX;
+    path.copy(name.sun_path, sizeof name.sun_path - 1);
+    const auto connects = [&name](int fd) {
+        return ::connect(fd, reinterpret_cast<const sockaddr*>(&name), sizeof name) == 0;
+    };
+    const int early = ::socket(AF_UNIX, SOCK_STREAM, 0);
+    const int late = ::socket(AF_UNIX, SOCK_STREAM, 0);
+    ASSERT_TRUE(connects(early));
+    refuse_connects(listening);
+    EXPECT_FALSE(connects(late));
+    EXPECT_EQ(errno, ECONNREFUSED);
+    const int accepted = ::accept4(listening, nullptr, nullptr, SOCK_NONBLOCK);
+    EXPECT_GE(accepted, 0);
+    EXPECT_LT(::accept4(listening, nullptr, nullptr, SOCK_NONBLOCK), 0);
+    for (const int fd : {early, late, accepted}) {
+        ::close(fd);
+    }
+}
+
 TEST(listeners, inherited_descriptors_must_listen) {
     auto made = open_listeners(*parse_listen_spec("127.0.0.1:0"), 1);
     const int fd = (*made)[0].fd();
