@@ -1,6 +1,7 @@
 """What the scripts of bench/hostile share: a server on core 0, hostile-load on core 1."""
 
 import json
+import os
 import pathlib
 import re
 import signal
@@ -55,6 +56,15 @@ class Server:
         for task in pathlib.Path(f"/proc/{self.process.pid}/task").iterdir():
             total += int((task / "schedstat").read_text(encoding="ascii").split()[0])
         return total / 1e9
+
+    def held_up_s(self):
+        """How long its core did something else while the server had something to do: other
+        programs, and the host of a virtual machine."""
+        waited = sum(int((task / "schedstat").read_text(encoding="ascii").split()[1])
+                     for task in pathlib.Path(f"/proc/{self.process.pid}/task").iterdir())
+        stat = pathlib.Path("/proc/stat").read_text(encoding="ascii")
+        steal = int(re.search(r"^cpu0 (?:\d+ ){7}(\d+)", stat, re.MULTILINE)[1])
+        return waited / 1e9 + steal / os.sysconf("SC_CLK_TCK")
 
     def load(self, options, **keys):
         done = subprocess.run(

@@ -21,15 +21,15 @@ std::string number(double value) {
     return text;
 }
 
-double place(const chart_axis& axis, double value, double begin, double end) {
+double place_of(const chart_axis& axis, double value, double begin, double end) {
     const double share = (value - axis.from) / (axis.to - axis.from);
     return begin + std::clamp(share, 0.0, 1.0) * (end - begin);
 }
 double place_x(const chart_axis& axis, double value) {
-    return place(axis, value, left, width - right);
+    return place_of(axis, value, left, width - right);
 }
 double place_y(const chart_axis& axis, double value) {
-    return place(axis, value, height - bottom, top);
+    return place_of(axis, value, height - bottom, top);
 }
 
 void add_text(std::string& to, double x, double y, const char* anchor, const std::string& text) {

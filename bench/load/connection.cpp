@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/assert.hpp"
+#include "base/clock.hpp"
 #include "http_link.hpp"
 #include "pipe_link.hpp"
 #include "sse_link.hpp"
@@ -15,7 +16,7 @@ namespace pillion::load {
 
 namespace {
 
-constexpr std::int64_t ns_per_ms = 1'000'000;
+using base::ns_per_ms;
 constexpr std::int64_t pause_min_ns = 10 * ns_per_ms;
 constexpr std::int64_t pause_max_ns = 1000 * ns_per_ms;
 // Ending sessions is a courtesy.

@@ -2,13 +2,14 @@
 
 #include <cmath>
 
+#include "base/clock.hpp"
 #include "sample_value.hpp"
 
 namespace pillion::load {
 
 namespace {
 
-constexpr std::int64_t ns_per_ms = 1'000'000;
+using base::ns_per_ms;
 constexpr std::int64_t poll_ms = 500;  // where a server says nothing
 
 // One call whose progress is told.

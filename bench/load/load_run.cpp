@@ -7,11 +7,13 @@
 
 #include <pillion/json.hpp>
 
+#include "base/clock.hpp"
+
 namespace pillion::load {
 
 namespace {
 
-constexpr std::int64_t ns_per_ms = 1'000'000;
+using base::ns_per_ms;
 constexpr std::int64_t ns_per_s = 1'000'000'000;
 constexpr std::int64_t opening_patience_ns = 10 * ns_per_s;
 constexpr std::int64_t leaving_patience_ns = 2 * ns_per_s;

@@ -11,6 +11,7 @@
 
 #include <pillion/version.hpp>
 
+#include "base/clock.hpp"
 #include "json/document.hpp"
 #include "quantity.hpp"
 #include "schedule.hpp"
@@ -147,7 +148,7 @@ std::string read_amounts(const words& w, run_options& to) {
 }
 
 std::string read_times(const words& w, run_options& to) {
-    constexpr std::int64_t ns_per_ms = 1'000'000;
+    using base::ns_per_ms;
     if (!w.requests.empty()) {
         if (!read_integer<std::uint64_t>(w.requests, 1, UINT64_MAX, to.requests)) {
             return "--requests: expected a number of 1 or more";

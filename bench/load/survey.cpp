@@ -9,8 +9,8 @@ namespace pillion::load {
 
 namespace {
 
-constexpr std::int64_t patience_ns = 5'000'000'000;
-constexpr std::int64_t leaving_patience_ns = 2'000'000'000;
+constexpr std::int64_t answer_patience_ns = 5'000'000'000;
+constexpr std::int64_t farewell_patience_ns = 2'000'000'000;
 constexpr std::int64_t slice_ns = 20'000'000;
 // Different arguments that are made up for a tool.
 constexpr int variants = 16;
@@ -62,7 +62,7 @@ std::optional<json::document> survey::ask(const question& what) {
     plan.what = &once;
     plan.check = &check;
     plan.taker = this;
-    plan.timeout_ns = std::min(how_.timeout_ns, patience_ns);
+    plan.timeout_ns = std::min(how_.timeout_ns, answer_patience_ns);
     plan.answer_bytes_max = how_.answer_bytes_max;
     plan.prepare();
     connection client(plan);
@@ -76,7 +76,7 @@ std::optional<json::document> survey::ask(const question& what) {
         negotiated_ = check.negotiated();
     }
     client.leave();
-    const std::int64_t last = loop_.ops().now_ns() + leaving_patience_ns;
+    const std::int64_t last = loop_.ops().now_ns() + farewell_patience_ns;
     while (!client.is_gone() && loop_.now_ns() < last) {
         loop_.run_one(slice_ns);
         client.look_at_clock();

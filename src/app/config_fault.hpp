@@ -23,6 +23,8 @@ struct config_fault {
 };
 
 using config_faults = std::vector<config_fault>;
+// More are not told of at a time.
+inline constexpr std::size_t config_faults_max = 100;
 
 // "FILE:LINE:COLUMN: text", or the text alone where the fault is no place in the file.
 std::string describe(const config_fault& fault, std::string_view file);

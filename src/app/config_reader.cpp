@@ -14,7 +14,6 @@ namespace pillion::app {
 
 namespace {
 
-constexpr std::size_t faults_max = 100;
 constexpr const char* tools_section = "tools";
 
 // What a scalar without quotes is by itself (YAML 1.2.2 §10.3.2): nothing is converted, but a
@@ -111,7 +110,7 @@ class file_reader {
     const config_value& value(key_id id) const { return out_[static_cast<std::size_t>(id)]; }
 
     void fault(file_place at, std::string text) {
-        if (faults_.size() < faults_max) {
+        if (faults_.size() < config_faults_max) {
             faults_.push_back({at, std::move(text)});
         }
     }

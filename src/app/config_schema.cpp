@@ -34,7 +34,7 @@ void word_list(json::builder& b, const std::vector<std::string>& words) {
 }
 
 // A text of the key, a variable in it or not.
-void text(json::builder& b, const config_key& key) {
+void add_text(json::builder& b, const config_key& key) {
     b.begin_object().member("type", "string").member("minLength", key.min);
     if (!key.pattern.empty()) {
         b.member("pattern", key.pattern);
@@ -47,11 +47,11 @@ void plain_forms(json::builder& b, const config_key& key) {
     switch (key.type) {
         case value_type::text:
         case value_type::secret:
-            return text(b, key);
+            return add_text(b, key);
         case value_type::text_list:
-            text(b, key);
+            add_text(b, key);
             b.begin_object().member("type", "array").key("items");
-            text(b, key);
+            add_text(b, key);
             b.end_object();
             return;
         case value_type::boolean:

@@ -10,6 +10,7 @@
 #include "app/server_state.hpp"
 #include "app/shard.hpp"
 #include "base/cpu.hpp"
+#include "base/limits.hpp"
 #include "base/log.hpp"
 #include "io/blocking_pool.hpp"
 #include "io/signals.hpp"
@@ -18,12 +19,9 @@ namespace pillion::app {
 
 namespace {
 
-constexpr int exit_failure = 1;
-constexpr std::int64_t log_patience_ms = 1000;
-
 int startup_fault(const std::string& text) {
     std::fprintf(stderr, "pillion: %s\n", text.c_str());
-    return exit_failure;
+    return EXIT_FAILURE;
 }
 
 std::string url_of(int fd, const io::listen_spec& spec, const settings& set) {
@@ -272,10 +270,10 @@ class http_runner {
             // Some handler ignores every request to stop. Destroying what it uses would be worse
             // than leaving it to the system.
             log::error("shutdown.grace_exceeded", {});
-            log::stop_writer(log_patience_ms);
-            std::_Exit(exit_failure);
+            log::stop_writer(limits::log_patience_ms);
+            std::_Exit(EXIT_FAILURE);
         }
-        return left.clean() && !failed_ ? 0 : exit_failure;
+        return left.clean() && !failed_ ? 0 : EXIT_FAILURE;
     }
 
     detail::server_state& state_;
@@ -296,12 +294,12 @@ class http_runner {
 
 int run_http(server& s, std::unique_ptr<const mcp::registry> registered, configuration start) {
     io::raise_descriptor_limit();
-    int code = exit_failure;
+    int code = EXIT_FAILURE;
     {
         http_runner runner(s, std::move(registered), std::move(start));
         code = runner.run();
     }
-    log::stop_writer(log_patience_ms);
+    log::stop_writer(limits::log_patience_ms);
     return code;
 }
 

@@ -6,6 +6,7 @@
 
 #include "app/leak_report.hpp"
 #include "app/server_state.hpp"
+#include "base/limits.hpp"
 #include "base/log.hpp"
 #include "io/blocking_pool.hpp"
 #include "io/signals.hpp"
@@ -17,9 +18,7 @@ namespace pillion::app {
 
 namespace {
 
-constexpr int exit_failure = 1;
 constexpr std::int64_t grace_ms = 2000;
-constexpr std::int64_t log_patience_ms = 1000;
 
 class stdio_runner {
  public:
@@ -57,8 +56,8 @@ class stdio_runner {
         limit_.cancel();
         if (!in_time_) {
             log::error("shutdown.grace_exceeded", {});
-            log::stop_writer(log_patience_ms);
-            std::_Exit(exit_failure);
+            log::stop_writer(limits::log_patience_ms);
+            std::_Exit(EXIT_FAILURE);
         }
         signals.close();
         while (!signals.closed() || config_.busy()) {
@@ -71,7 +70,7 @@ class stdio_runner {
         leak_report left;
         left.add(loop_);
         left.print(set().json_log);
-        return left.clean() ? 0 : exit_failure;
+        return left.clean() ? 0 : EXIT_FAILURE;
     }
 
  private:
@@ -167,17 +166,17 @@ int run_stdio(server& s, std::unique_ptr<const mcp::registry> registered, config
     auto made = io::make_backend(start.made->io, note);
     if (!made) {
         std::fprintf(stderr, "pillion: %s\n", made.error().detail);
-        return exit_failure;
+        return EXIT_FAILURE;
     }
     if (!note.empty()) {
         log::warn("io.fallback", {log::kv("reason", note)});
     }
-    int code = exit_failure;
+    int code = EXIT_FAILURE;
     {
         stdio_runner runner(s, std::move(registered), std::move(start), std::move(*made));
         code = runner.run();
     }
-    log::stop_writer(log_patience_ms);
+    log::stop_writer(limits::log_patience_ms);
     return code;
 }
 

@@ -17,8 +17,6 @@ namespace pillion::app {
 
 namespace {
 
-constexpr std::size_t faults_max = 100;
-
 // Ends the parse from inside; the fault has been noted.
 struct gave_up : std::exception {};
 
@@ -156,7 +154,7 @@ class yaml_tree_builder final : public YAML::EventHandler {
         open_node& map = open_.back();
         if (!map.names.insert(name).second) {
             faults_.push_back({lines_.place(mark), "the key " + shown(name) + " stands twice"});
-            if (faults_.size() >= faults_max) {
+            if (faults_.size() >= config_faults_max) {
                 throw gave_up();
             }
         }

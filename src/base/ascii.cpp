@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/swar.hpp"
+
 namespace pillion::base {
 
 bool is_token(std::string_view text) noexcept {
@@ -16,21 +18,9 @@ bool is_token(std::string_view text) noexcept {
 
 namespace {
 
-constexpr std::uint64_t ones = 0x0101010101010101U;
-constexpr std::uint64_t highs = ones * 0x80;
-
-// Not 0 when one of the eight bytes may be a control byte: tabs are among them, and a borrow may
-// add one more.
-std::uint64_t maybe_control(std::uint64_t word) noexcept {
-    const std::uint64_t low = (word - ones * 0x20) & ~word;
-    const std::uint64_t flipped = word ^ (ones * 0x7f);
-    return (low | ((flipped - ones) & ~flipped)) & highs;
-}
-
-std::uint64_t load_8(const char* from) noexcept {
-    std::uint64_t word = 0;
-    std::memcpy(&word, from, sizeof word);
-    return word;
+// One of the eight bytes may be a control byte: tabs are among them.
+bool maybe_control(std::uint64_t word) noexcept {
+    return swar::has_less(word, 0x20) || swar::has_byte(word, 0x7f);
 }
 
 // True when no byte of `text` is_bad. Eight at a time while none of them may be.
@@ -38,7 +28,7 @@ template <class Maybe, class Bad>
 bool has_none(std::string_view text, Maybe maybe_bad, Bad is_bad) noexcept {
     const char* at = text.data();
     const char* const end = at + text.size();
-    for (; end - at >= 8 && maybe_bad(load_8(at)) == 0; at += 8) {
+    for (; end - at >= 8 && !maybe_bad(swar::load<std::uint64_t>(at)); at += 8) {
     }
     return std::none_of(at, end, is_bad);
 }
@@ -51,7 +41,7 @@ bool is_field_value(std::string_view text) noexcept {
 
 bool is_ascii_field_value(std::string_view text) noexcept {
     return has_none(
-        text, [](std::uint64_t word) { return maybe_control(word) | (word & highs); },
+        text, [](std::uint64_t word) { return maybe_control(word) || swar::has_high(word); },
         [](char c) { return is_control(c) || static_cast<unsigned char>(c) >= 0x80; });
 }
 

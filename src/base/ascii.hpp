@@ -30,6 +30,8 @@ constexpr char to_lower(char c) noexcept {
     return is_upper(c) ? static_cast<char>(c + ('a' - 'A')) : c;
 }
 
+inline constexpr char hex_digits[] = "0123456789abcdef";
+
 // The value of a hexadecimal digit, or -1.
 constexpr int hex_digit(char c) noexcept {
     if (is_digit(c)) {

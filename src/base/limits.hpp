@@ -56,6 +56,9 @@ inline constexpr std::int64_t drain_handshake_busy_ms = 100;
 inline constexpr std::int64_t drain_handshake_far_ms = 200;
 inline constexpr std::int64_t listener_busy_ms = 100;
 
+// How long the end of the process waits for the last lines of the log to be written.
+inline constexpr std::int64_t log_patience_ms = 1000;
+
 inline constexpr std::size_t connections_max = 10'000;
 inline constexpr std::size_t connections_per_address_max = 256;
 // Requests under way on a shard, in front of which others are shed; those that wait for a user's

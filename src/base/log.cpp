@@ -2,6 +2,7 @@
 
 #include <time.h>
 #include <unistd.h>
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
@@ -9,9 +10,11 @@
 #include <memory>
 #include <vector>
 
+#include "base/ascii.hpp"
 #include "base/iso_time.hpp"
 #include "base/limits.hpp"
 #include "base/log_writer.hpp"
+#include "base/swar.hpp"
 
 namespace pillion::log {
 
@@ -42,8 +45,7 @@ class line {
     explicit line(bool json) noexcept : json_(json) {}
 
     void begin(level l, std::string_view event) noexcept {
-        char stamp[40];
-        const std::string_view time = now(stamp);
+        const std::string_view time = now();
         const std::string_view name = level_names[static_cast<std::size_t>(l)];
         if (json_) {
             raw("{\"time\":\"");
@@ -100,12 +102,23 @@ class line {
     }
 
  private:
-    static std::string_view now(char (&out)[40]) noexcept {
+    // Within a second only the last three digits change.
+    static std::string_view now() noexcept {
+        thread_local char text[40];
+        thread_local std::size_t bytes = 0;
+        thread_local std::int64_t second = INT64_MIN;
         timespec t{};
         ::clock_gettime(CLOCK_REALTIME, &t);
-        const std::int64_t ms = std::int64_t{t.tv_sec} * 1000 + t.tv_nsec / 1'000'000;
-        const base::iso_time moment(ms);
-        return {out, moment.text().copy(out, sizeof out)};
+        const auto ms = static_cast<unsigned>(t.tv_nsec / 1'000'000);
+        if (second != t.tv_sec) {
+            second = t.tv_sec;
+            bytes = base::iso_time(second * 1000).text().copy(text, sizeof text);
+        }
+        char* const z = text + bytes - 1;
+        z[-3] = static_cast<char>('0' + ms / 100);
+        z[-2] = static_cast<char>('0' + ms / 10 % 10);
+        z[-1] = static_cast<char>('0' + ms % 10);
+        return {text, bytes};
     }
 
     bool raw(std::string_view bytes) noexcept {
@@ -144,17 +157,27 @@ class line {
         raw({digits, static_cast<std::size_t>(made.ptr - digits)});
     }
 
-    static bool is_plain(std::string_view text) noexcept {
-        for (const char c : text) {
-            if (c <= ' ' || c >= 0x7f || c == '"' || c == '=' || c == '\\') {
+    // Printable ASCII that needs no escape; a name or a number, where it holds no '=' and no space.
+    static bool is_clean(std::string_view text, bool one_word) noexcept {
+        namespace swar = base::swar;
+        const unsigned char first = one_word ? '!' : ' ';
+        const char* at = text.data();
+        const char* const end = at + text.size();
+        for (; end - at >= 8; at += 8) {
+            const auto word = swar::load<std::uint64_t>(at);
+            if (swar::has_less(word, first) || swar::has_high(word) || swar::has_byte(word, 0x7f) ||
+                swar::has_byte(word, '"') || swar::has_byte(word, '\\') ||
+                (one_word && swar::has_byte(word, '='))) {
                 return false;
             }
         }
-        return !text.empty();
+        return std::all_of(at, end, [=](char c) {
+            return c >= first && c < 0x7f && c != '"' && c != '\\' && !(one_word && c == '=');
+        });
     }
 
     void plain_or_quoted(std::string_view text) noexcept {
-        if (!is_plain(text) || !raw(text)) {
+        if (text.empty() || !is_clean(text, true) || !raw(text)) {
             cut_ = false;  // a plain text that is too long is cut inside its quotes
             quoted(text);
         }
@@ -166,9 +189,13 @@ class line {
         if (!raw("\"")) {
             return;
         }
-        for (const char c : text) {
-            if (!escaped(c)) {
-                break;
+        if (used_ + text.size() <= limit_ && is_clean(text, false)) {
+            raw(text);
+        } else {
+            for (const char c : text) {
+                if (!escaped(c)) {
+                    break;
+                }
             }
         }
         text_[used_++] = '"';
@@ -192,9 +219,9 @@ class line {
         if (c >= ' ' && c < 0x7f) {
             return raw({&c, 1});
         }
-        constexpr char hex[] = "0123456789abcdef";
         const auto byte = static_cast<unsigned char>(c);
-        const char text[] = {'\\', 'u', '0', '0', hex[byte >> 4], hex[byte & 15]};
+        const char text[] = {
+            '\\', 'u', '0', '0', base::hex_digits[byte >> 4], base::hex_digits[byte & 15]};
         const std::string_view all(text, sizeof text);
         if (json_) {
             return raw(all);

@@ -1,6 +1,7 @@
 #include "base/log_writer.hpp"
 
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <algorithm>
 #include <cerrno>
@@ -18,6 +19,12 @@ constexpr std::size_t piece_bytes = 4096;
 constexpr int poll_ms = 20;
 constexpr std::chrono::milliseconds collect_time(5);
 
+// A file that takes whatever comes, without waiting for a reader.
+bool is_regular(int fd) noexcept {
+    struct stat of{};
+    return ::fstat(fd, &of) == 0 && S_ISREG(of.st_mode);
+}
+
 // The longest beginning that fits a piece and ends with a line.
 std::string_view next_piece(std::string_view lines) noexcept {
     if (lines.size() <= piece_bytes) {
@@ -30,7 +37,7 @@ std::string_view next_piece(std::string_view lines) noexcept {
 }  // namespace
 
 log_writer::log_writer(int fd, std::size_t queue_bytes_max)
-    : fd_(fd), queue_bytes_max_(queue_bytes_max) {
+    : fd_(fd), to_file_(is_regular(fd)), queue_bytes_max_(queue_bytes_max) {
     // Signals are for the loops.
     sigset_t all;
     sigset_t before;
@@ -107,14 +114,14 @@ bool log_writer::write_all(std::string_view lines, std::size_t& unwritten) noexc
     unwritten = 0;
     while (!lines.empty()) {
         pollfd ready{fd_, POLLOUT, 0};
-        if (::poll(&ready, 1, poll_ms) <= 0) {
+        if (!to_file_ && ::poll(&ready, 1, poll_ms) <= 0) {
             if (abandoned_.load(std::memory_order_relaxed)) {
                 unwritten = lines.size();
                 return false;
             }
             continue;
         }
-        const std::string_view piece = next_piece(lines);
+        const std::string_view piece = to_file_ ? lines : next_piece(lines);
         const ssize_t written = ::write(fd_, piece.data(), piece.size());
         if (written < 0 && errno != EINTR && errno != EAGAIN) {
             // Nobody is there; whoever comes later is no reader of these lines.

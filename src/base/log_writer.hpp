@@ -2,8 +2,9 @@
 // never keeps a request waiting. What it cannot take is dropped and counted.
 //
 // It sleeps while there is nothing, and collects for a few milliseconds before it writes: under
-// load a line costs its loop no system call. Every write ends with a whole line and is small enough
-// for a pipe to take it at once. Thread-safety: put() and dropped() from any thread.
+// load a line costs its loop no system call. Every write ends with a whole line and, unless it goes
+// to a file, is small enough for a pipe to take it at once. Thread-safety: put() and dropped() from
+// any thread.
 #pragma once
 
 #include <atomic>
@@ -43,6 +44,7 @@ class log_writer {
     void count_dropped(std::string_view lines) noexcept;
 
     const int fd_;
+    const bool to_file_;
     const std::size_t queue_bytes_max_;
     std::atomic<std::uint64_t> dropped_{0};
     std::atomic<bool> abandoned_{false};

@@ -36,10 +36,6 @@ bool same_file(const struct stat& a, const char* path) noexcept {
 }
 
 // Rules for directories only do not hold for links to them.
-bool is_real_directory(const entry& what) noexcept {
-    return what.kind == entry_kind::directory && !what.linked;
-}
-
 // Reads until `size` bytes are there or the file ends; negative errno on failure.
 std::int64_t read_fully(int fd, char* to, std::size_t size, std::uint64_t offset) noexcept {
     std::size_t done = 0;
@@ -254,7 +250,7 @@ result<std::vector<std::string>> tree::complete(std::string_view typed,
         out.push_back(one.kind == entry_kind::directory ? one.path + '/' : one.path);
     };
     const result<entry> exact = begun.empty() ? no_such_file : stat(typed);
-    if (exact && !rules_of(directory).leaves_out(exact->path, is_real_directory(*exact))) {
+    if (exact && !rules_of(directory).leaves_out(exact->path, exact->is_real_directory())) {
         add(*exact);
     }
     // What begins with a name and is longer comes right behind it.
@@ -311,7 +307,7 @@ result<page> tree::list(std::string_view path, std::string_view after,
         for (const raw_name& one : batch->names) {
             from = one.name;
             result<entry> what = stat(join(path, one.name));
-            if (!what || rules.leaves_out(what->path, is_real_directory(*what))) {
+            if (!what || rules.leaves_out(what->path, what->is_real_directory())) {
                 continue;
             }
             if (out.entries.size() == entries_max) {

@@ -46,6 +46,8 @@ struct entry {
     std::uint64_t size = 0;       // bytes of a file
     std::int64_t modified_s = 0;  // seconds since 1970
     std::int64_t changed_ns = 0;  // last change of contents or name, nanoseconds since 1970
+
+    bool is_real_directory() const noexcept { return kind == entry_kind::directory && !linked; }
 };
 
 // Part of a listing. When `more`, calling again with `next` as `after` goes on behind it.

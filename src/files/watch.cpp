@@ -36,10 +36,6 @@ std::int64_t now_ms() noexcept { return base::monotonic_now_ns() / base::ns_per_
 
 std::int64_t wall_ns() noexcept { return base::unix_now_ms() * base::ns_per_ms; }
 
-bool is_real_directory(const entry& one) noexcept {
-    return one.kind == entry_kind::directory && !one.linked;
-}
-
 std::string_view parent_of(std::string_view path) noexcept {
     const std::size_t slash = path.rfind('/');
     return path.substr(0, slash == path.npos ? 0 : slash);
@@ -274,7 +270,7 @@ void watch::look_through() {
     }
     const auto depth = std::count(one.path.begin(), one.path.end(), '/');
     for (const entry& found : part->entries) {
-        if (!is_real_directory(found)) {
+        if (!found.is_real_directory()) {
             if (found.changed_ns >= one.since_ns) {
                 touch(found.path);
             }
@@ -328,7 +324,7 @@ void watch::find_directories() {
     }
     const result<page> part = tree_.walk({}, walked_, entries_at_once, true, entries_at_once);
     for (std::size_t i = 0; part && i < part->entries.size(); ++i) {
-        if (is_real_directory(part->entries[i])) {
+        if (part->entries[i].is_real_directory()) {
             found_directory(part->entries[i].path, part->entries[i].changed_ns);
         }
     }

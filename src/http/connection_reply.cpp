@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/ascii.hpp"
 #include "base/assert.hpp"
 #include "http/connection.hpp"
 #include "http/connection_lines.hpp"
@@ -28,11 +29,10 @@ constexpr std::size_t uuid_bytes = 36;
 
 // Two digits for each byte: a table is what makes an id of every request cheap.
 constexpr std::array<char, 512> hex_pairs = [] {
-    constexpr char digits[] = "0123456789abcdef";
     std::array<char, 512> table{};
     for (std::size_t i = 0; i < 256; ++i) {
-        table[2 * i] = digits[i >> 4U];
-        table[2 * i + 1] = digits[i & 15U];
+        table[2 * i] = base::hex_digits[i >> 4U];
+        table[2 * i + 1] = base::hex_digits[i & 15U];
     }
     return table;
 }();

@@ -8,6 +8,7 @@
 #include <span>
 #include <utility>
 
+#include "base/ascii.hpp"
 #include "base/assert.hpp"
 #include "http/connection.hpp"
 #include "http/connection_lines.hpp"
@@ -40,7 +41,7 @@ class event_prefix {
     // (RFC 9112 §7.1).
     void chunk_size(std::size_t bytes) noexcept {
         for (std::size_t i = size_digits; i-- > 0; bytes >>= 4U) {
-            text_[i] = "0123456789abcdef"[bytes & 15U];
+            text_[i] = base::hex_digits[bytes & 15U];
         }
         std::memcpy(text_ + size_digits, "\r\n", 2);
     }
@@ -52,10 +53,6 @@ class event_prefix {
     char text_[exchange::head_gap];
     std::size_t bytes_ = 0;
 };
-
-bool is_one_line(std::string_view text) noexcept {
-    return text.find('\n') == std::string_view::npos && text.find('\r') == std::string_view::npos;
-}
 
 // Frames `data` in place.
 void frame_event(base::byte_buffer& data, event_prefix& prefix, std::string_view id,

@@ -13,6 +13,7 @@ namespace pillion::http {
 // True for application/json, ignoring case. Of the parameters only charset matters, which must be
 // utf-8 if given (RFC 8259 §8.1 knows no other encoding); they have to be well-formed. A refusal is
 // 415.
+inline constexpr std::string_view json_media_type = "application/json";
 bool is_json_content_type(std::string_view value) noexcept;
 
 // Which of our two reply types a client takes.

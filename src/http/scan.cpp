@@ -4,6 +4,7 @@
 
 #include "base/ascii.hpp"
 #include "base/assert.hpp"
+#include "base/swar.hpp"
 
 #if defined(__SSE2__)
 #include <immintrin.h>
@@ -14,18 +15,12 @@ namespace pillion::http {
 namespace {
 
 std::size_t find_control_portable(const char* data, std::size_t size) noexcept {
-    constexpr std::uint64_t ones = 0x0101010101010101U;
-    constexpr std::uint64_t highs = ones * 0x80;
+    namespace swar = base::swar;
     std::size_t at = 0;
     while (at + 8 <= size) {
-        std::uint64_t word = 0;
-        std::memcpy(&word, data + at, sizeof word);
-        // A high bit appears for each byte below 0x20 or equal to 0x7f. Borrows may add false
-        // ones, and tabs are among them: the byte loop decides.
-        const std::uint64_t low = (word - ones * 0x20) & ~word & highs;
-        const std::uint64_t flipped = word ^ (ones * 0x7f);
-        const std::uint64_t del = (flipped - ones) & ~flipped & highs;
-        if ((low | del) != 0) {
+        const auto word = swar::load<std::uint64_t>(data + at);
+        // Tabs are among them: the byte loop decides.
+        if (swar::has_less(word, 0x20) || swar::has_byte(word, 0x7f)) {
             for (std::size_t i = at; i < at + 8; ++i) {
                 if (base::is_control(data[i])) {
                     return i;

@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "base/ascii.hpp"
 #include "base/assert.hpp"
 
 namespace pillion::http {
@@ -11,10 +12,6 @@ namespace {
 constexpr std::size_t size_digits = 8;
 constexpr std::string_view size_placeholder = "00000000\r\n";
 
-bool is_one_line(std::string_view text) noexcept {
-    return text.find('\n') == std::string_view::npos && text.find('\r') == std::string_view::npos;
-}
-
 void append_field(base::byte_buffer& out, std::string_view name, std::string_view value) noexcept {
     PILLION_ASSERT(is_one_line(value) && value.find('\0') == std::string_view::npos);
     out.append(name);
@@ -23,6 +20,10 @@ void append_field(base::byte_buffer& out, std::string_view name, std::string_vie
 }
 
 }  // namespace
+
+bool is_one_line(std::string_view text) noexcept {
+    return text.find('\n') == std::string_view::npos && text.find('\r') == std::string_view::npos;
+}
 
 sse_mark begin_sse_event(base::byte_buffer& out, const sse_fields& fields, bool chunked) noexcept {
     sse_mark mark;
@@ -59,7 +60,7 @@ void end_sse_event(base::byte_buffer& out, const sse_mark& mark) noexcept {
     out.append("\r\n");
     char* digit = out.data() + mark.size_at + size_digits;
     for (std::size_t i = 0; i < size_digits; ++i) {
-        *--digit = "0123456789abcdef"[bytes & 0xf];
+        *--digit = base::hex_digits[bytes & 0xf];
         bytes >>= 4;
     }
 }

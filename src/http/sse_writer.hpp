@@ -19,6 +19,9 @@ namespace pillion::http {
 // What ends a chunked stream (no trailers).
 inline constexpr std::string_view last_chunk = "0\r\n\r\n";
 
+// No CR and no LF.
+bool is_one_line(std::string_view text) noexcept;
+
 // The fields of an event besides its data. An id or type must hold no CR, LF or NUL (asserted).
 struct sse_fields {
     std::optional<std::string_view> id;  // an empty id resets the client's last event id

@@ -21,8 +21,6 @@ namespace pillion::io {
 
 namespace {
 
-enum class op_kind : std::uint8_t { accept, receive, hangup, send, read, write, connect };
-
 // What is known about one descriptor. `readable`/`writable` are hints: false only after the system
 // said that it would block, so that the next edge is sure to come.
 struct fd_record {

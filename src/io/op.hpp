@@ -16,6 +16,9 @@ namespace pillion::io {
 
 struct completion;
 
+// What a backend was asked for.
+enum class op_kind : std::uint8_t { accept, receive, hangup, send, read, write, connect };
+
 struct op {
     // Called by the reactor when a completion is dispatched, never from inside a backend call, so
     // it may submit, cancel and (on the final completion) destroy the op itself.

@@ -27,8 +27,6 @@ namespace {
 
 namespace abi = uring_abi;
 
-enum class op_kind : std::uint8_t { accept, receive, hangup, send, read, write, connect };
-
 // Completions that are nobody's op carry a small number instead of an address.
 constexpr std::uint64_t tag_ignore = 0;
 constexpr std::uint64_t tag_wake = 1;

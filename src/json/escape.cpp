@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include "base/ascii.hpp"
 #include "json/simd.hpp"
 #include "json/swar.hpp"
 
@@ -22,10 +23,9 @@ struct escape_text {
 
 // For every byte that must be escaped; size 0 for the others.
 constexpr std::array<escape_text, 256> escapes = [] {
-    constexpr char hex[] = "0123456789abcdef";
     std::array<escape_text, 256> table{};
     for (std::size_t i = 0; i < 0x20; ++i) {
-        table[i] = {{'\\', 'u', '0', '0', hex[i >> 4], hex[i & 15]}, 6};
+        table[i] = {{'\\', 'u', '0', '0', base::hex_digits[i >> 4], base::hex_digits[i & 15]}, 6};
     }
     table['\b'] = {{'\\', 'b'}, 2};
     table['\t'] = {{'\\', 't'}, 2};

@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "base/ascii.hpp"
 #include "base/base64.hpp"
 #include "base/limits.hpp"
 #include "base/log.hpp"
@@ -177,12 +178,11 @@ std::string_view ask_chain::digest_of(request& r, std::string_view method,
     text.append('\n');
     text.append(params);
     const auto sum = crypto::sha256(text.view());
-    constexpr char hex[] = "0123456789abcdef";
     constexpr std::size_t bytes = 16;
     char* const out = static_cast<char*>(r.memory.allocate(2 * bytes, 1));
     for (std::size_t i = 0; i < bytes; ++i) {
-        out[2 * i] = hex[sum[i] >> 4U];
-        out[2 * i + 1] = hex[sum[i] & 15U];
+        out[2 * i] = base::hex_digits[sum[i] >> 4U];
+        out[2 * i + 1] = base::hex_digits[sum[i] & 15U];
     }
     return {out, 2 * bytes};
 }

@@ -2,26 +2,21 @@
 
 #include <cstring>
 
+#include "base/ascii.hpp"
 #include "base/log.hpp"
 #include "base/random.hpp"
 #include "io/sleep.hpp"
 #include "mcp/ask_chain.hpp"
 #include "mcp/engine.hpp"
 #include "mcp/limit_guard.hpp"
+#include "mcp/shard_digits.hpp"
 #include "mcp/task_run.hpp"
 
 namespace pillion::mcp {
 
 namespace {
 
-constexpr char hex[] = "0123456789abcdef";
-
-int hex_value(char c) noexcept {
-    if (c >= '0' && c <= '9') {
-        return c - '0';
-    }
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
+using base::hex_digits;
 
 base::byte_buffer question_message(request& r, std::string_view id, std::string_view method,
                                    std::string_view params) {
@@ -81,11 +76,10 @@ client_call::client_call(request& r, std::size_t shard) : request_(r), session_(
     base::os_random(random, sizeof random);
     id_[0] = 'q';
     id_[1] = '-';
-    id_[2] = hex[shard >> 4U & 15U];
-    id_[3] = hex[shard & 15U];
+    put_shard(id_ + 2, shard);
     for (std::size_t i = 0; i < sizeof random; ++i) {
-        id_[4 + 2 * i] = hex[random[i] >> 4U];
-        id_[5 + 2 * i] = hex[random[i] & 15U];
+        id_[4 + 2 * i] = hex_digits[random[i] >> 4U];
+        id_[5 + 2 * i] = hex_digits[random[i] & 15U];
     }
 }
 
@@ -97,10 +91,9 @@ bool client_call::parse_id(std::string_view id, std::size_t& shard) noexcept {
     if (id.size() != id_bytes || !id.starts_with("q-")) {
         return false;
     }
-    const int high = hex_value(id[2]);
-    const int low = hex_value(id[3]);
-    shard = static_cast<std::size_t>(high * 16 + low);
-    return high >= 0 && low >= 0;
+    const auto found = read_shard(id.substr(2));
+    shard = found.value_or(0);
+    return found.has_value();
 }
 
 void client_call::take(std::string_view message) noexcept {

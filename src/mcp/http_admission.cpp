@@ -15,7 +15,6 @@ using http::header_id;
 
 // A body that may be a cancellation, and costs little if it is not.
 constexpr std::uint64_t cancellation_bytes = 1024;
-constexpr std::string_view json_type = "application/json";
 constexpr std::string_view allow_read = "GET, HEAD";
 
 // The JSON-RPC code that goes with a status the HTTP layer decided on (STANDARD row 28).
@@ -206,7 +205,7 @@ std::string_view http_transport::refuse(const http::request_head* head, std::uin
         extra[extra_count++] = {"Retry-After", write_seconds(why.retry_after_s, retry_text_)};
     }
     write_error(body, why, request_id);
-    return json_type;
+    return http::json_media_type;
 }
 
 }  // namespace pillion::mcp

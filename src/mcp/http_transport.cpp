@@ -2,6 +2,7 @@
 
 #include "base/log.hpp"
 #include "base/number.hpp"
+#include "http/media.hpp"
 #include "http/response_writer.hpp"
 #include "json/parser.hpp"
 #include "mcp/http_batch.hpp"
@@ -18,12 +19,9 @@ namespace {
 
 using http::header_id;
 
-constexpr std::string_view json_type = "application/json";
 constexpr std::int64_t streams_wait_ns = 60'000'000'000;
 constexpr std::string_view sse_path = "/sse";
 constexpr std::string_view message_path = "/messages";
-// Of a version that is not known: no version is longer.
-constexpr std::size_t requested_bytes_max = 64;
 
 // The value of a query parameter; `name` ends with '='. Empty when absent.
 std::string_view query_value(std::string_view query, std::string_view name) noexcept {
@@ -125,7 +123,8 @@ void http_transport::fail(http::exchange& ex, std::uint16_t status, int code, sa
     why.data_json = data;
     write_error(body, why, ex.request_id(), id);
     http::extra_header extra[cors_headers::room];
-    ex.respond(status, json_type, std::move(body), extra, cors_headers(c.origin).put(extra));
+    ex.respond(status, http::json_media_type, std::move(body), extra,
+               cors_headers(c.origin).put(extra));
 }
 
 void http_transport::refuse_late(http::exchange& ex, const fault& why) {
@@ -136,7 +135,7 @@ void http_transport::refuse_late(http::exchange& ex, const fault& why) {
     http::extra_header extra[cors_headers::room + 1];
     std::size_t count = cors_headers(c.origin).put(extra);
     extra[count++] = {"Retry-After", write_seconds(why.retry_after_s, seconds)};
-    ex.respond(why.http_status, json_type, std::move(body), extra, count);
+    ex.respond(why.http_status, http::json_media_type, std::move(body), extra, count);
 }
 
 void http_transport::handle_post(http::exchange& ex) {

@@ -13,14 +13,6 @@ namespace pillion::mcp {
 
 namespace {
 
-fault bad_params(safe_text message, std::string_view data = {}) {
-    fault f;
-    f.code = rpc::invalid_params;
-    f.message = message;
-    f.data_json = data;
-    return f;
-}
-
 constexpr std::string_view name_required = R"({"field":"name","reason":"required"})";
 
 task<> get_prompt(engine& e, request& r) {

@@ -8,14 +8,6 @@ namespace pillion::mcp {
 
 namespace {
 
-fault bad_params(safe_text message, std::string_view data) {
-    fault f;
-    f.code = rpc::invalid_params;
-    f.message = message;
-    f.data_json = data;
-    return f;
-}
-
 void write_instructions(json::writer& w, const registry& reg) {
     if (!reg.info().instructions.empty()) {
         w.key_raw(R"("instructions":)");

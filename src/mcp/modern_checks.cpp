@@ -29,9 +29,6 @@ bool usable(const http::request_head& head, http::header_id id) noexcept {
     return head.count(id) == 1 && base::is_ascii_field_value(head.get(id));
 }
 
-// Of a version that is not known: no version is longer.
-constexpr std::size_t requested_bytes_max = 64;
-
 bool unsupported(request& r, std::string_view requested, fault& why) {
     base::byte_buffer data(r.memory.pool());
     json::writer w(data);

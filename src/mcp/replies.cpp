@@ -8,6 +8,7 @@
 #include "mcp/error_map.hpp"
 #include "mcp/task_run.hpp"
 #include "rpc/envelope.hpp"
+#include "rpc/errors.hpp"
 
 namespace pillion::mcp {
 
@@ -18,6 +19,14 @@ constexpr std::string_view level_names[] = {
 };
 
 }  // namespace
+
+fault bad_params(safe_text message, std::string_view data_json) noexcept {
+    fault f;
+    f.code = rpc::invalid_params;
+    f.message = message;
+    f.data_json = data_json;
+    return f;
+}
 
 std::string_view level_name(log_level level) noexcept {
     return level_names[static_cast<std::size_t>(level)];

@@ -28,6 +28,9 @@ struct fault {
     std::string_view data_json;
 };
 
+// -32602 with these; both must stay.
+fault bad_params(safe_text message, std::string_view data_json = {}) noexcept;
+
 // Starts `{"jsonrpc":"2.0","id":…,"result":{` (with resultType for modern clients); write members,
 // then end_result().
 json::writer begin_result(request& r, base::byte_buffer& out);

@@ -23,6 +23,9 @@ inline constexpr std::size_t revisions = 5;
 inline constexpr revision latest_legacy = revision::r2025_11_25;
 inline constexpr revision modern = revision::r2026_07_28;
 
+// What an error repeats of a version that is not known: none that is known is longer.
+inline constexpr std::size_t requested_bytes_max = 64;
+
 // "2025-11-25".
 std::string_view name_of(revision r) noexcept;
 // The revision of that name, if it is one of the five.

@@ -2,21 +2,16 @@
 
 #include <utility>
 
+#include "base/ascii.hpp"
 #include "base/assert.hpp"
 #include "base/random.hpp"
+#include "mcp/shard_digits.hpp"
 
 namespace pillion::mcp {
 
 namespace {
 
-constexpr char hex[] = "0123456789abcdef";
-
-int hex_value(char c) noexcept {
-    if (c >= '0' && c <= '9') {
-        return c - '0';
-    }
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
+using base::hex_digits;
 
 }  // namespace
 
@@ -122,27 +117,18 @@ session_table::session_table(std::size_t shards, std::size_t sessions_max)
 std::string session_table::new_id(std::size_t owner) {
     unsigned char random[16];
     base::os_random(random, sizeof random);
-    std::string id;
+    std::string id(2, '0');
     id.reserve(34);
-    id.push_back(hex[owner >> 4U & 15U]);
-    id.push_back(hex[owner & 15U]);
+    put_shard(id.data(), owner);
     for (const unsigned char byte : random) {
-        id.push_back(hex[byte >> 4U]);
-        id.push_back(hex[byte & 15U]);
+        id.push_back(hex_digits[byte >> 4U]);
+        id.push_back(hex_digits[byte & 15U]);
     }
     return id;
 }
 
 std::optional<std::size_t> session_table::owner_of(std::string_view id) noexcept {
-    if (id.size() != 34) {
-        return std::nullopt;
-    }
-    const int high = hex_value(id[0]);
-    const int low = hex_value(id[1]);
-    if (high < 0 || low < 0) {
-        return std::nullopt;
-    }
-    return static_cast<std::size_t>(high * 16 + low);
+    return id.size() == 34 ? read_shard(id) : std::nullopt;
 }
 
 const session_table::stripe* session_table::stripe_of(std::string_view id) const noexcept {

@@ -1,5 +1,6 @@
 #include "mcp/uri_template.hpp"
 
+#include "base/ascii.hpp"
 #include "base/utf8.hpp"
 
 namespace pillion::mcp {
@@ -9,16 +10,6 @@ namespace {
 bool name_char(char c) noexcept {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
            c == '.';
-}
-
-int hex_value(char c) noexcept {
-    if (c >= '0' && c <= '9') {
-        return c - '0';
-    }
-    if (c >= 'a' && c <= 'f') {
-        return c - 'a' + 10;
-    }
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
 // Percent-decodes; nullopt on a bad escape or when the outcome is not UTF-8.
@@ -33,8 +24,8 @@ std::optional<std::string_view> decode(std::string_view text, base::arena& memor
         if (i + 2 >= text.size()) {
             return std::nullopt;
         }
-        const int high = hex_value(text[i + 1]);
-        const int low = hex_value(text[i + 2]);
+        const int high = base::hex_digit(text[i + 1]);
+        const int low = base::hex_digit(text[i + 2]);
         if (high < 0 || low < 0) {
             return std::nullopt;
         }

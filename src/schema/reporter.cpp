@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view ellipsis = " \xE2\x80\xA6";
 
-constexpr std::pair<type_bit, std::string_view> type_names[] = {
+constexpr std::pair<type_bit, std::string_view> shown_names[] = {
     {bit_null, "null"},       {bit_boolean, "boolean"}, {bit_object, "object"},
     {bit_array, "array"},     {bit_number, "number"},   {bit_string, "string"},
     {bit_integer, "integer"},
@@ -84,7 +84,7 @@ class bounded_text {
 
 void list_types(bounded_text& out, std::uint32_t mask) noexcept {
     bool first = true;
-    for (const auto& [bit, name] : type_names) {
+    for (const auto& [bit, name] : shown_names) {
         // A number may be an integer, so only the former is said.
         if ((mask & bit) == 0 || (bit == bit_integer && (mask & bit_number) != 0)) {
             continue;

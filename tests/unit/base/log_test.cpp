@@ -2,10 +2,14 @@
 
 #include <fcntl.h>
 #include <unistd.h>
+#include <chrono>
 #include <limits>
 #include <string>
+#include <thread>
 
 #include <gtest/gtest.h>
+
+#include "base/iso_time.hpp"
 
 namespace pillion::log {
 namespace {
@@ -61,6 +65,47 @@ TEST_F(log_test, nothing_a_peer_sends_breaks_the_line) {
         for (const char c : line.substr(0, line.size() - 1)) {
             EXPECT_TRUE(c >= ' ' && c < 0x7f);
         }
+    }
+}
+
+// Eight bytes are looked at together: each byte in each place of them and behind them.
+TEST_F(log_test, what_needs_quotes_has_them_wherever_it_stands) {
+    set_format(format::text);
+    for (std::size_t size = 1; size <= 17; ++size) {
+        for (std::size_t at = 0; at < size; ++at) {
+            for (int byte = 0; byte < 256; ++byte) {
+                std::string value(size, 'v');
+                const char c = value[at] = static_cast<char>(byte);
+                const bool plain = byte > ' ' && byte < 0x7f && c != '"' && c != '=' && c != '\\';
+                set_format(format::text);
+                info("e", {kv("k", value)});
+                const std::string line = taken();
+                ASSERT_EQ(line.ends_with(" k=" + value + "\n"), plain) << byte << " at " << at;
+                ASSERT_EQ(line.find(" k=\"") != std::string::npos, !plain) << byte << " at " << at;
+                set_format(format::json);
+                info("e", {kv("k", value)});
+                const bool as_it_is = byte >= ' ' && byte < 0x7f && c != '"' && c != '\\';
+                ASSERT_EQ(taken().find("\"k\":\"" + value + "\"}") != std::string::npos, as_it_is)
+                    << byte << " at " << at;
+            }
+        }
+    }
+}
+
+TEST_F(log_test, the_time_is_that_of_each_line) {
+    set_format(format::text);
+    std::string before;
+    for (int i = 0; i < 15; ++i) {
+        info("e", {});
+        const std::string stamp = taken().substr(0, 24);
+        const auto now = std::chrono::floor<std::chrono::milliseconds>(
+            std::chrono::system_clock::now().time_since_epoch());
+        ASSERT_EQ(stamp.size(), 24U);
+        ASSERT_EQ(stamp[10], 'T');
+        ASSERT_GE(stamp, before);
+        ASSERT_LE(stamp, base::iso_time(now.count()).text());
+        before = stamp;
+        std::this_thread::sleep_for(std::chrono::milliseconds(70));
     }
 }
 

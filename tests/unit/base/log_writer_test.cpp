@@ -60,6 +60,26 @@ TEST_F(log_writers, everything_is_written_in_order_before_the_end) {
     EXPECT_EQ(w.dropped(), 0U);
 }
 
+TEST_F(log_writers, a_file_gets_everything_in_few_writes) {
+    const int fd = ::open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    ASSERT_GE(fd, 0);
+    std::string expected;
+    {
+        log_writer w(fd, 1 << 24);
+        for (int i = 0; i < 100'000; ++i) {
+            expected += numbered(i);
+            w.put(numbered(i), false);
+        }
+        EXPECT_TRUE(w.stop(10'000));
+        EXPECT_EQ(w.dropped(), 0U);
+    }
+    std::string written(expected.size() + 1, '\0');
+    ASSERT_EQ(::pread(fd, written.data(), written.size(), 0), ssize_t(expected.size()));
+    written.pop_back();
+    EXPECT_TRUE(written == expected);
+    ::close(fd);
+}
+
 TEST_F(log_writers, lines_of_several_threads_stay_whole) {
     log_writer w(ends[1], 1 << 20);
     std::string all;

@@ -92,7 +92,7 @@ TEST(metrics_page, buckets_are_cumulative_and_the_last_is_the_count) {
     twice.add(page);
     twice.add(page);
     const std::string text = text_of(twice);
-    for (const char* line : {"d_bucket{k=\"v\",le=\"0.0001\"} 2\n", "le=\"0.00025\"} 4\n",
+    for (const char* line : {"d_bucket{k=\"v\",le=\"0.0001\"} 2\n", "le=\"0.0002\"} 4\n",
                              "le=\"300\"} 4\n", "le=\"+Inf\"} 6\n", "d_count{k=\"v\"} 6\n",
                              "d_sum{k=\"v\"} 2000.0005\n", "# TYPE d histogram\n"}) {
         EXPECT_NE(text.find(line), std::string::npos) << line << text;
