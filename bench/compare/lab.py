@@ -21,7 +21,7 @@ class Lab:
 
     def __init__(self, options, build, folder):
         self.build, self.folder, self.rounds = build, folder, options.rounds
-        self.load = load.Load(build, options.seconds, options.tries)
+        self.load = load.Load(build, options.seconds, options.tries, options.spin)
         self.peers = peers.Peers(build, folder, options.peers)
 
     @contextlib.contextmanager

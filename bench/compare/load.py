@@ -31,14 +31,15 @@ LIST = ("tools/list",)
 class Load:
     """Runs pillion-bench."""
 
-    def __init__(self, build, seconds, tries):
+    def __init__(self, build, seconds, tries, spin=False):
+        self.spin = spin
         self.program = build / "pillion-bench"
         self.seconds, self.tries = seconds, tries
         self.sizes = {}  # server and scenario -> bytes of an answer
 
     def _run(self, server, scenario, *options):
         command = [self.program, server.url, *scenario, "-r", server.revision, "--io", "uring",
-                   "--json", "-", "-q", *options]
+                   "--json", "-", "-q", *(("--spin",) if self.spin else ()), *options]
         process = machine.spawn(machine.CLIENT_CORES, command, stdout=subprocess.PIPE)
         output = process.stdout.read()
         process.stdout.close()

@@ -88,6 +88,10 @@ bool load_run::run(run_result& out, std::string& fault) {
 }
 
 void load_run::turn(std::int64_t until_ns) {
+    if (how_.spin) {
+        loop_.run_one(0);
+        return;
+    }
     const std::int64_t wait_ns = std::max<std::int64_t>(until_ns - loop_.ops().now_ns(), 0);
     if (needs_alarm_ && wait_ns > 0 && wait_ns < ns_per_s) {
         alarm_.arm(until_ns);

@@ -80,6 +80,9 @@ void add_run_options(CLI::App& cli, words& w, run_options& to) {
     cli.add_flag("--unchecked", to.unchecked,
                  "Count answers by their HTTP framing and status alone, as for a server of canned "
                  "bytes");
+    cli.add_flag(
+        "--spin", to.spin,
+        "Never sleep: takes a core whole, and waking the client is no work for the server");
     cli.add_option("--path", w.path, "What to ask for at a unix socket")->capture_default_str();
     cli.add_option("-H,--header", w.headers, "\"Name: value\" for each request")
         ->allow_extra_args(false);

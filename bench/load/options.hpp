@@ -41,6 +41,7 @@ struct run_options {
     std::string html_file;
     std::vector<assertion> assertions;
     bool unchecked = false;     // answers count by their framing and status
+    bool spin = false;          // never sleeps, so that the server need not wake it
     bool find_ceiling = false;  // of the rate, while `slo` is met
     std::vector<assertion> slo;
     bool quiet = false;

@@ -112,6 +112,7 @@ void put_set_up(json::builder& b, const run_options& how) {
         b.member("rate", how.rate);
     }
     b.member("checked", !how.unchecked);
+    b.member("spin", how.spin);
     if (how.is_ramp()) {
         b.member("rate_to", how.rate_to);
     }

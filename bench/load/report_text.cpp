@@ -34,9 +34,10 @@ void add_head(std::string& to, const run_options& how, const run_result& what) {
     const std::string mode = how.rate > 0 ? "open loop, " + rates + " requests/s" : "closed loop";
     add(to, "pillion-bench %s: %s, %s, %s\n", pillion::version, scenario_of(how.what).c_str(),
         std::string(name_of(how.what.rev)).c_str(), how.to.text.c_str());
-    add(to, "%zu connections, %s, %.1f s after %.1f s of warm-up, client on %s%s\n\n",
+    add(to, "%zu connections, %s, %.1f s after %.1f s of warm-up, client on %s%s%s\n\n",
         how.connections, mode.c_str(), what.seconds, static_cast<double>(how.warm_up_ns) / 1e9,
-        what.backend.c_str(), how.unchecked ? ", answers not checked" : "");
+        what.backend.c_str(), how.spin ? ", which never sleeps" : "",
+        how.unchecked ? ", answers not checked" : "");
 }
 
 void add_latency(std::string& to, const run_result& what) {

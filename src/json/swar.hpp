@@ -7,7 +7,12 @@
 
 namespace pillion::json::swar {
 
-using namespace base::swar;
+using base::swar::has_byte;
+using base::swar::has_high;
+using base::swar::has_less;
+using base::swar::highs;
+using base::swar::load;
+using base::swar::ones;
 
 // '"', '\\' and control characters.
 constexpr bool has_special(std::uint64_t word) noexcept {

@@ -13,8 +13,7 @@ std::size_t sets_for(std::size_t places, std::size_t ways) noexcept {
 
 }  // namespace
 
-bucket_table::bucket_table(std::size_t places)
-    : sets_(sets_for(places, ways)), places_(std::make_unique<std::array<place, ways>[]>(sets_)) {}
+bucket_table::bucket_table(std::size_t places) : sets_(sets_for(places, ways)), places_(sets_) {}
 
 token_bucket& bucket_table::bucket_of(std::uint64_t key) noexcept {
     std::array<place, ways>& all = places_[key & (sets_ - 1)];
@@ -42,8 +41,7 @@ std::int64_t bucket_table::take(std::uint64_t key, const bucket_rate& rate,
     return bucket_of(key).take(rate, now_ns);
 }
 
-count_table::count_table(std::size_t places)
-    : sets_(sets_for(places, ways)), words_(std::make_unique<set[]>(sets_)) {}
+count_table::count_table(std::size_t places) : sets_(sets_for(places, ways)), words_(sets_) {}
 
 std::uint64_t count_table::tag_of(std::uint64_t key) noexcept {
     const std::uint64_t tag = key & ~count_mask;

@@ -19,10 +19,10 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <utility>
 
 #include "base/limits.hpp"
+#include "base/zeroed_array.hpp"
 #include "mcp/token_bucket.hpp"
 
 namespace pillion::mcp {
@@ -44,7 +44,7 @@ class bucket_table {
     token_bucket& bucket_of(std::uint64_t key) noexcept;
 
     std::size_t sets_;
-    std::unique_ptr<std::array<place, ways>[]> places_;
+    base::zeroed_array<std::array<place, ways>> places_;
 };
 
 class count_table {
@@ -91,7 +91,7 @@ class count_table {
     set& set_of(std::uint64_t key) const noexcept;
 
     std::size_t sets_;
-    std::unique_ptr<set[]> words_;
+    base::zeroed_array<set> words_;
 };
 
 }  // namespace pillion::mcp

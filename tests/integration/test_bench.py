@@ -139,6 +139,8 @@ def test_unchecked_answers_count_by_framing_and_status(bench, scripted):
         assert code == 0 and report["ok"] == 3 and not report["checked"], report
         # None of them took longer than all of them.
         assert 0 < report["latency_us"]["max"] < report["seconds"] * 1e6
+    code, report = run(lambda r: http(""), "--spin")
+    assert code == 0 and report["ok"] == 3 and report["spin"], report
     for name in ("http_5xx", "http_4xx", "http_other", "closed"):
         code, report = run(WRONG[name])
         assert code == 3 and report["errors"]["by_class"] == {name: 3}, report

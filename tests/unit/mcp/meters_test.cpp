@@ -85,7 +85,7 @@ TEST(meters, a_deadline_is_counted_with_its_lateness) {
     EXPECT_EQ(number(page, R"(mcp_server_deadline_lateness_seconds_bucket{le="0.002"})"), 1);
     EXPECT_EQ(number(page, "mcp_server_requests_in_flight"), 0);
     EXPECT_EQ(
-        number(page, std::string(duration) + "_bucket{" + tool("nap", "timeout") + R"(,le="1"})"),
+        number(page, std::string(duration) + "_bucket{" + tool("nap", "timeout") + R"(,le="0.5"})"),
         0);
     EXPECT_EQ(
         number(page, std::string(duration) + "_bucket{" + tool("nap", "timeout") + R"(,le="2"})"),
