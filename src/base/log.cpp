@@ -189,7 +189,9 @@ class line {
         if (!raw("\"")) {
             return;
         }
-        if (used_ + text.size() <= limit_ && is_clean(text, false)) {
+        if (text.empty()) {
+            // Nothing to copy, perhaps from nowhere.
+        } else if (used_ + text.size() <= limit_ && is_clean(text, false)) {
             raw(text);
         } else {
             for (const char c : text) {

@@ -7,7 +7,14 @@ Usage: sources.py ROOT BUILD [EXCEPT...]; EXCEPT are paths that this kind of bui
 
 import json
 import pathlib
+import re
 import sys
+
+
+def joined(path):
+    """The files that a unity build compiles as this one."""
+    return (pathlib.Path(name).resolve()
+            for name in re.findall(r"#include ?<(.+)>", path.read_text(encoding="utf-8")))
 
 
 def main():
@@ -20,6 +27,10 @@ def main():
     for target in targets:
         sources = {pathlib.Path(name) for group in target["target_sources"]
                    for name in group.get("sources", ())}
+        for group in target["target_sources"]:
+            for name in group.get("generated_sources", ()):
+                if re.search(r"-unity\d+\.cpp$", name):
+                    sources.update(joined(pathlib.Path(name)))
         built |= sources
         if (any(path.name.endswith("_test.cpp") for path in sources)
                 and not run & set(target["filename"])):

@@ -92,6 +92,15 @@ TEST_F(log_test, what_needs_quotes_has_them_wherever_it_stands) {
     }
 }
 
+TEST_F(log_test, nothing_is_quoted) {
+    for (const format f : {format::text, format::json}) {
+        set_format(f);
+        info("e", {kv("k", std::string_view{})});
+        const std::string line = taken();
+        EXPECT_TRUE(line.ends_with(f == format::text ? " k=\"\"\n" : ",\"k\":\"\"}\n")) << line;
+    }
+}
+
 TEST_F(log_test, the_time_is_that_of_each_line) {
     set_format(format::text);
     std::string before;

@@ -3,7 +3,6 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <new>
 
 #include <gtest/gtest.h>
 
@@ -20,11 +19,6 @@ TEST(zeroed_array, begins_with_zeros_and_keeps_what_is_put) {
     }
     EXPECT_EQ(all[4095][7].load(), 4095U);
     EXPECT_EQ(all[1][0].load(), 1U);
-}
-
-TEST(zeroed_array, too_many_are_an_exception) {
-    const volatile std::size_t too_many = SIZE_MAX / 4;
-    EXPECT_THROW(zeroed_array<std::uint64_t>{too_many}, std::bad_alloc);
 }
 
 }  // namespace
