@@ -226,23 +226,28 @@ class Caller(threading.Thread):
             except OSError:
                 return  # nobody listens any more
             connection.sock.settimeout(20)
+            on_this = 0
             with connection:
-                while self.call(connection):
-                    pass
+                while self.call(connection, on_this):
+                    on_this += 1
 
-    def call(self, connection):
+    def call(self, connection, on_this):
         if select.select([connection.sock], [], [], 0)[0]:
             return False  # closed between two requests
-        late = None
+        sent = None
         begun = time.monotonic()
         try:
             connection.send_request("GET", "/health")
-            late = time.monotonic() - self.quiet_since
+            sent = time.monotonic()
             reply = connection.read_response()
         except (OSError, HttpError) as fault:
             # Where this thread was held up, its connection was idle.
-            if late is not None and late < 0.05:
-                self.unanswered.append(fault)
+            if sent is not None and sent - self.quiet_since < 0.05:
+                self.unanswered.append(
+                    f"{fault!r}: request {on_this} of {connection.sock.getsockname()}, "
+                    f"sent at {sent:.6f}, "
+                    f"{sent - self.quiet_since:.6f} s after the one before, fault at {time.monotonic():.6f}"
+                )
             return False
         assert reply.status == 200
         self.answered += 1
@@ -257,8 +262,10 @@ def test_under_load_nothing_that_was_sent_is_left_unanswered(start):
         for caller in callers:
             caller.start()
         wait_until(lambda: all(caller.answered > 5 for caller in callers), what="load")
+        told = time.monotonic()
         running.process.terminate()
         for caller in callers:
             caller.join(20)
-            assert caller.unanswered == []
+        unanswered = [fault for caller in callers for fault in caller.unanswered]
+        assert unanswered == [], f"the end was asked for at {told:.6f}"
         assert running.wait() == 0

@@ -318,28 +318,47 @@ void model_client::take_notification(exchange& of, const parsed& m) {
         return;
     }
     if (method == "notifications/progress") {
-        const json::view token = params["progressToken"];
-        const auto c = std::find_if(calls_.begin(), calls_.end(), [&](const auto& one) {
-            return one.second.method == "tools/call" && one.second.tag == token.str();
-        });
-        const double value = params["progress"].num();
-        if (c == calls_.end() && params["_meta"]["io.modelcontextprotocol/related-task"].exists()) {
-            return;  // of a task whose call is long forgotten
-        }
-        if (c == calls_.end() || value <= c->second.progress) {
-            fail("progress of nothing, or none: " + m.raw().substr(0, 200));
-        }
-        if (c->second.answered && c->second.tool != "job" && c->second.rounds == 0) {
-            fail("progress behind the answer: " + m.raw().substr(0, 200));
-        }
-        c->second.progress = value;
-        return;
+        return take_progress(of, m);
     }
     if (method != "notifications/message" && method != "notifications/cancelled" &&
         !method.starts_with("notifications/tasks") &&
         method != "notifications/elicitation/complete") {
         fail("an unknown notification: " + m.raw().substr(0, 200));
     }
+}
+
+void model_client::take_progress(exchange& of, const parsed& m) {
+    const json::view params = m["params"];
+    const std::string token(params["progressToken"].str());
+    const auto c = std::find_if(calls_.begin(), calls_.end(), [&](const auto& one) {
+        return one.second.method == "tools/call" && one.second.tag == token;
+    });
+    const double value = params["progress"].num();
+    const bool of_task = params["_meta"]["io.modelcontextprotocol/related-task"].exists();
+    if (c == calls_.end() && of_task) {
+        return;  // of a task whose call is long forgotten
+    }
+    if (c == calls_.end()) {
+        fail("progress of nothing: " + m.raw().substr(0, 200));
+    }
+    call& whose = c->second;
+    if (of_task) {
+        // Several streams may wait for one task: each says what the others do not, and in its
+        // order, but who reads one of them late hears of that late.
+        double& last = of.task_progress.try_emplace(token, -1).first->second;
+        if (value <= last || !whose.task_progress.insert(value).second) {
+            fail("no progress of a task: " + m.raw().substr(0, 200));
+        }
+        last = value;
+        return;
+    }
+    if (value <= whose.progress) {
+        fail("no progress: " + m.raw().substr(0, 200));
+    }
+    if (whose.answered && whose.rounds == 0) {
+        fail("progress behind the answer: " + m.raw().substr(0, 200));
+    }
+    whose.progress = value;
 }
 
 // ---- tasks ----

@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -57,6 +58,7 @@ struct call {
     std::string event_id;  // the last one its stream had
     std::int64_t sent_ns = 0;
     double progress = -1;
+    std::set<double> task_progress;  // those heard of its task
     std::size_t rounds = 0;
     bool at_once = false;  // cannot fail and cannot wait
     bool answered = false;
@@ -144,6 +146,7 @@ class model_client final : public wire_owner, public std::enable_shared_from_thi
     void check_error(const call& c, const parsed& m);
     void check_result(call& c, const parsed& m);
     void take_notification(exchange& of, const parsed& m);
+    void take_progress(exchange& of, const parsed& m);
     void note_task(const call& c, json::view made);
     void check_task(const call& c, const parsed& m);
     void stream_ended(const wire& on, exchange& of);

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,7 @@ struct exchange {
     bool streamed = false;
     int status = 0;
     std::size_t events = 0;
+    std::map<std::string, double> task_progress;  // the last one on this stream, by its token
 
     exchange(kind k, std::string of) : what(k), id(std::move(of)) {}
 };
