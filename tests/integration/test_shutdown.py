@@ -243,10 +243,11 @@ class Caller(threading.Thread):
         except (OSError, HttpError) as fault:
             # Where this thread was held up, its connection was idle.
             if sent is not None and sent - self.quiet_since < 0.05:
+                own = connection.sock.getsockname()
                 self.unanswered.append(
-                    f"{fault!r}: request {on_this} of {connection.sock.getsockname()}, "
-                    f"sent at {sent:.6f}, "
-                    f"{sent - self.quiet_since:.6f} s after the one before, fault at {time.monotonic():.6f}"
+                    f"{fault!r}: request {on_this} of {own}, sent at {sent:.6f}, "
+                    f"{sent - self.quiet_since:.6f} s after the one before, "
+                    f"fault at {time.monotonic():.6f}"
                 )
             return False
         assert reply.status == 200
