@@ -45,9 +45,11 @@ inline constexpr std::size_t stragglers_max = 16;
 inline constexpr std::int64_t drain_timeout_ms = 10'000;
 // What a half-received head may still take while the server shuts down.
 inline constexpr std::int64_t drain_head_ms = 1000;
-// A connection between two requests is closed by a shutdown when it has been quiet for so long:
-// whoever was just answered, or just connected, may have a request on its way.
+// A connection between two requests is closed by a shutdown when it has been quiet for so long
+// from there on (whoever was just answered, or just connected, may have a request on its way), or
+// at once when it has long been idle.
 inline constexpr std::int64_t drain_quiet_ms = 100;
+inline constexpr std::int64_t drain_idle_ms = 1000;
 // How long handshakes under way may take to be completed while no new ones are begun, from this
 // machine and from others, before a listener closes. Where somebody has connected of late, some
 // more may be half-way, and a virtual processor may be held up in between for tens of ms.

@@ -224,32 +224,29 @@ connection::step connection::head_incomplete() noexcept {
 
 // Between two requests, and the server drains. A request that was sent before the peer could know
 // of it must not meet a closed connection: the end comes when the peer has been quiet for a while
-// and nothing of it waits in the system.
+// and nothing of it waits in the system. That while is counted by the clock: the time of a turn in
+// which this thread was held up is before what the peer was told in it.
 connection::step connection::quiet_in_drain() noexcept {
-    if (timing_ != timing::quiet) {
-        const std::int64_t now_ns = server_.loop().now_ns();
-        const std::int64_t since_ns =
-            timing_ == timing::idle
-                ? deadline_ns_ - server_.limits().idle_timeout_ms * base::ns_per_ms
-                : now_ns;
-        const std::int64_t quiet_ms = (now_ns - since_ns) / base::ns_per_ms;
-        set_deadline(timing::quiet, std::clamp<std::int64_t>(limits::drain_quiet_ms - quiet_ms, 0,
-                                                             limits::drain_quiet_ms));
+    const std::int64_t now_ns = server_.loop().clock_ns();
+    if (timing_ == timing::quiet && !timed_out_) {
         return step::wait;
     }
-    if (!timed_out_) {
-        return step::wait;
+    if (timing_ == timing::quiet) {
+        if (stream_->queued_bytes() > 0) {
+            // Its last answer has not been read yet.
+            ending_ = ending::flush;
+            return step::close;
+        }
+        if (stream_->close_if_quiet()) {
+            ending_ = ending::cut;
+            return step::close;
+        }
     }
-    if (stream_->queued_bytes() > 0) {
-        // Its last answer has not been read yet.
-        ending_ = ending::flush;
-        return step::close;
-    }
-    if (stream_->close_if_quiet()) {
-        ending_ = ending::cut;
-        return step::close;
-    }
-    set_deadline(timing::quiet, limits::drain_quiet_ms);
+    const std::int64_t idle_since_ns =
+        timing_ == timing::idle ? deadline_ns_ - server_.limits().idle_timeout_ms * base::ns_per_ms
+                                : now_ns;
+    const bool idle = now_ns - idle_since_ns >= limits::drain_idle_ms * base::ns_per_ms;
+    set_deadline_at(timing::quiet, now_ns + (idle ? 0 : limits::drain_quiet_ms * base::ns_per_ms));
     return step::wait;
 }
 

@@ -116,6 +116,7 @@ class connection final : public io::stream_reader, public base::list_hook<> {
 
     // Time (connection_body.cpp).
     void set_deadline(timing what, std::int64_t ms) noexcept;
+    void set_deadline_at(timing what, std::int64_t due_ns) noexcept;
     void clear_deadline() noexcept;
     void watch_rate(timing what, std::int64_t timeout_ms) noexcept;
     bool comes_too_slowly() noexcept;

@@ -50,7 +50,11 @@ connection::step connection::read_sized() noexcept {
     std::memcpy(body_->data() + body_->end, input_.data(), bytes);
     body_->end += static_cast<std::uint32_t>(bytes);
     input_.consume(bytes);
-    return bytes == missing ? end_body() : body_incomplete();
+    if (bytes == missing) {
+        return end_body();
+    }
+    stream_->expect(missing - bytes);
+    return body_incomplete();
 }
 
 connection::step connection::read_chunked() noexcept {
@@ -124,10 +128,14 @@ bool connection::grow_body(std::size_t more) noexcept {
 }
 
 void connection::set_deadline(timing what, std::int64_t ms) noexcept {
+    set_deadline_at(what, server_.loop().now_ns() + ms * base::ns_per_ms);
+}
+
+void connection::set_deadline_at(timing what, std::int64_t due_ns) noexcept {
     timing_ = what;
     timed_out_ = false;
     queued_before_ = stream_->queued_bytes();
-    deadline_ns_ = server_.loop().now_ns() + ms * base::ns_per_ms;
+    deadline_ns_ = due_ns;
     // Deadlines mostly move away, request after request. The timer is left where it is then, and
     // looks at the deadline again when it fires.
     if (!timer_.armed() || timer_due_ns_ > deadline_ns_) {

@@ -42,8 +42,9 @@ void listener::arm() noexcept { reactor_.ops().accept(accept_, listen_fd_); }
 void listener::close(std::int64_t last_ms) noexcept {
     if (!closing_) {
         closing_ = true;
-        // In place of a rest, if it rests: the timer brings the news from a later turn.
-        reactor_.arm_in_ms(timer_, last_ms);
+        // In place of a rest, if it rests: the timer brings the news from a later turn. The time
+        // of this turn may be long ago, and nothing of what was asked for would be left then.
+        reactor_.timers().arm(timer_, reactor_.clock_ns() + last_ms * base::ns_per_ms);
     }
 }
 

@@ -62,6 +62,8 @@ class reactor {
     // The time of this turn: one clock reading per turn.
     std::int64_t now_ns() const noexcept { return now_ns_; }
     std::int64_t unix_ms() const noexcept { return unix_ms_; }
+    // The time now: after that of the turn where this thread was held up in it. Reads the clock.
+    std::int64_t clock_ns() const noexcept { return backend_->now_ns(); }
 
     backend& ops() noexcept { return *backend_; }
     timer_wheel& timers() noexcept { return timers_; }

@@ -256,17 +256,24 @@ class Caller(threading.Thread):
         return reply["Connection"] != "close"
 
 
+def end_under_load(start):
+    """What was sent and not answered when a server was told to end under load."""
+    running = start("--threads", 2)
+    callers = [Caller(running.address) for _ in range(16)]
+    for caller in callers:
+        caller.start()
+    wait_until(lambda: all(caller.answered > 5 for caller in callers), what="load")
+    told = time.monotonic()
+    running.process.terminate()
+    for caller in callers:
+        caller.join(20)
+    assert running.wait() == 0
+    unanswered = [fault for caller in callers for fault in caller.unanswered]
+    return [*unanswered, f"the end was asked for at {told:.6f}"] if unanswered else []
+
+
 def test_under_load_nothing_that_was_sent_is_left_unanswered(start):
+    # A thread that was held up in the turn in which it was told to end closed at once what should
+    # have had a while: one connection of some thousand was reset, on a busy machine.
     for _ in range(3):
-        running = start("--threads", 2)
-        callers = [Caller(running.address) for _ in range(16)]
-        for caller in callers:
-            caller.start()
-        wait_until(lambda: all(caller.answered > 5 for caller in callers), what="load")
-        told = time.monotonic()
-        running.process.terminate()
-        for caller in callers:
-            caller.join(20)
-        unanswered = [fault for caller in callers for fault in caller.unanswered]
-        assert unanswered == [], f"the end was asked for at {told:.6f}"
-        assert running.wait() == 0
+        assert end_under_load(start) == []

@@ -178,6 +178,25 @@ TEST(listener_sim, who_connects_while_it_closes_is_handed_over) {
     }
 }
 
+// A thread that was held up before it closed its listener waited no more for handshakes.
+TEST(listener_sim, waits_from_where_a_held_up_thread_went_on) {
+    sim_world world;
+    const int fd = world.net().listen();
+    sink s;
+    io::listener l(world.loop(), fd, s);
+    l.start();
+    world.run();
+    world.net().advance(50 * base::ns_per_ms);
+    l.close(10);
+    world.net().at(9'000'000, [&] { world.net().connect(fd); });
+    world.run();
+    EXPECT_EQ(s.got.size(), 1U);
+    EXPECT_EQ(s.closed, 1);
+    for (const int c : s.got) {
+        world.net().close(c);
+    }
+}
+
 TEST(listener_sim, aborted_connections_do_not_delay_others) {
     sim_world world;
     const int fd = world.net().listen();

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/limits.hpp"
+
 namespace pillion::sim {
 
 namespace {
@@ -77,6 +79,16 @@ bool model_client::is_read(const std::string& id) const {
         return std::any_of(w->pending().begin(), w->pending().end(),
                            [&id](const exchange& e) { return e.id == id; });
     });
+}
+
+std::size_t model_client::standing_streams() const {
+    std::size_t all = 0;
+    for (const auto& w : wires_) {
+        all += static_cast<std::size_t>(
+            std::count_if(w->pending().begin(), w->pending().end(),
+                          [](const exchange& e) { return e.what == exchange::kind::stands; }));
+    }
+    return all;
 }
 
 void model_client::observe() {
@@ -444,6 +456,13 @@ void model_client::on_reply(wire& on, exchange& of, const reply_head& head,
     if (of.what == exchange::kind::resume) {
         // Refused, which is honest when the events are gone.
         return give_up(of.id);
+    }
+    if (of.what == exchange::kind::stands && of.id.empty() && head.status == 429) {
+        // Refused for their number. Those just left may still count, and then there are many.
+        if (standing_streams() < limits::session_streams_max / 2) {
+            fail("too many streams, and there are few");
+        }
+        return lose_stream();
     }
     if (of.what == exchange::kind::batch && head.status == 200) {
         take_messages(on, of, body);

@@ -157,6 +157,7 @@ class model_client final : public wire_owner, public std::enable_shared_from_thi
     call* find(const std::string& id);
     // A connection still waits for what is said to it.
     bool is_read(const std::string& id) const;
+    std::size_t standing_streams() const;
     bool is_modern() const { return speaks_ == dialect::modern; }
     bool is_sse() const { return speaks_ == dialect::sse_2024; }
     std::string_view version() const;

@@ -42,6 +42,8 @@ class idle_backend final : public io::backend {
     void cancel(io::op&) noexcept override { unexpected(); }
     void shutdown(int, int) noexcept override { unexpected(); }
     std::size_t unread_bytes(int) noexcept override { return 0; }
+    // As if the thread had been held up.
+    void advance_ms(std::int64_t ms) { now_ns_ += ms * 1'000'000; }
     void close(int) noexcept override { unexpected(); }
     void turn(std::int64_t wait_ns, std::vector<io::completion>&) noexcept override {
         now_ns_ += wait_ns > 0 ? wait_ns : 0;
@@ -375,7 +377,7 @@ inline server_limits unhurried() {
 class world {
  public:
     explicit world(const server_limits& limits = unhurried())
-        : loop(std::make_unique<idle_backend>()), server_(loop, handler, limits) {}
+        : world(std::make_unique<idle_backend>(), limits) {}
     ~world() {
         server_.close_all();
         // A turn resumes a bounded number of coroutines.
@@ -410,6 +412,8 @@ class world {
             turn();
         }
     }
+    // The thread is held up in the middle of a turn.
+    void hold_up_ms(std::int64_t ms) { clock_.advance_ms(ms); }
     // Lets `ms` of virtual time pass.
     void pass_ms(std::int64_t ms) {
         const std::int64_t until = loop.now_ns() + ms * 1'000'000;
@@ -425,6 +429,12 @@ class world {
     class server server_;
 
  private:
+    world(std::unique_ptr<idle_backend> clock, const server_limits& limits)
+        : loop(std::move(clock)),
+          server_(loop, handler, limits),
+          clock_(static_cast<idle_backend&>(loop.ops())) {}
+
+    idle_backend& clock_;
     std::vector<std::unique_ptr<wire>> wires_;
 };
 

@@ -88,7 +88,7 @@ TEST(server_drain, idle_connections_close_when_quiet_busy_ones_after_their_answe
 TEST(server_drain, requests_that_were_on_their_way_are_answered) {
     world all;
     wire& long_idle = all.connect();
-    all.pass_ms(limits::drain_quiet_ms + 2);
+    all.pass_ms(limits::drain_idle_ms + 2);
     wire& active = all.connect();
     wire& in_the_system = all.connect();
     wire& fresh = all.connect();
@@ -119,6 +119,38 @@ TEST(server_drain, requests_that_were_on_their_way_are_answered) {
     }
     all.turns(3);
     EXPECT_TRUE(all.server_.idle());
+}
+
+// Quiet was counted from the begin of a turn: where the thread had been held up in it, whoever had
+// just been answered, or had just come, met a closed connection.
+TEST(server_drain, quiet_is_counted_from_where_a_held_up_thread_went_on) {
+    for (const bool drains_first : {false, true}) {
+        world all;
+        wire& answered = all.connect();
+        answered.deliver(get);
+        if (drains_first) {
+            all.server_.drain();
+            all.turns(1);
+        }
+        all.hold_up_ms(limits::drain_quiet_ms + 50);
+        wire& came = all.connect();
+        if (!drains_first) {
+            all.server_.drain();
+        }
+        all.turns(5);
+        ASSERT_FALSE(came.closing);
+        came.deliver(get);
+        EXPECT_EQ(read_replies(came.sent).back().status, 200);
+        came.eof();
+        if (!drains_first) {
+            ASSERT_FALSE(answered.closing);
+            answered.deliver(get);
+            EXPECT_EQ(read_replies(answered.sent).size(), 2U);
+            answered.eof();
+        }
+        all.turns(3);
+        EXPECT_TRUE(all.server_.idle());
+    }
 }
 
 // Refused requests kept a connection open, as their own body counted as the next request.
