@@ -15,7 +15,7 @@
 
 #include "base/assert.hpp"
 #include "base/limits.hpp"
-#include "io/buffer_ring.hpp"
+#include "io/receive_buffers.hpp"
 
 namespace pillion::io {
 
@@ -51,8 +51,7 @@ ssize_t send_now(int fd, const void* from, std::size_t bytes) noexcept {
 class epoll_backend final : public backend {
  public:
     explicit epoll_backend(const backend_options& options)
-        : buffer_bytes_(options.recv_buffer_bytes - limits::padding),
-          buffers_(options.recv_buffers, options.recv_buffer_bytes) {}
+        : buffers_(options.recv_buffers, options.recv_buffer_bytes) {}
     ~epoll_backend() override;
 
     // 0 or -errno.
@@ -117,8 +116,7 @@ class epoll_backend final : public backend {
 
     int epoll_fd_ = -1;
     int wake_fd_ = -1;
-    std::size_t buffer_bytes_;
-    buffer_pool buffers_;
+    receive_buffers buffers_;
     std::vector<fd_record> records_;
     std::vector<int> ready_;
     std::vector<int> trying_;
@@ -471,15 +469,16 @@ void epoll_backend::try_accept(fd_record& r, int fd) noexcept {
 }
 
 void epoll_backend::try_receive(fd_record& r, int fd) noexcept {
-    if (buffers_.empty()) {
+    const receive_buffers::lease into =
+        buffers_.take(std::size_t{std::exchange(r.in->expected_kib, std::uint16_t{0})} * 1024);
+    if (into.data == nullptr) {
         // They all come back when this turn's completions are dispatched.
         return try_later(r, fd);
     }
-    const std::uint32_t id = buffers_.take();
     ++system_calls_;
-    const ssize_t got = receive_now(fd, buffers_.buffer(id), buffer_bytes_);
+    const ssize_t got = receive_now(fd, into.data, into.bytes);
     if (got <= 0) {
-        buffers_.give(id);
+        buffers_.give(into.id);
         if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
             r.readable = errno == EINTR;
             return r.readable ? try_later(r, fd) : void();
@@ -490,11 +489,11 @@ void epoll_backend::try_receive(fd_record& r, int fd) noexcept {
     what.target = r.in;
     what.res = static_cast<std::int32_t>(got);
     what.more = true;
-    what.data = buffers_.buffer(id);
-    what.buffer_id = id;
+    what.data = into.data;
+    what.buffer_id = into.id;
     done_.push_back(what);
     // A short read took everything: the next bytes make a new edge, no need to ask again.
-    if (static_cast<std::size_t>(got) < buffer_bytes_ && !r.ending) {
+    if (static_cast<std::size_t>(got) < into.bytes && !r.ending) {
         r.readable = false;
     } else {
         try_later(r, fd);

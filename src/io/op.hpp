@@ -33,6 +33,8 @@ struct op {
     // Backend's scratch: epoll and the simulation keep what they need to retry here.
     std::uint64_t state[3] = {};
     std::int32_t fd = -1;
+    // Of a receive: KiB that are known to follow. A hint, good for one completion.
+    std::uint16_t expected_kib = 0;
     std::uint8_t kind = 0;
     // Set by the backend at submission, cleared by the reactor just before the final completion
     // is handed to on_complete.

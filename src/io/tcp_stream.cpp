@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <sys/socket.h>
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -112,6 +113,11 @@ void tcp_stream::hold(const char* data, std::size_t bytes) noexcept {
         last = &(*last)->next;
     }
     *last = kept;
+}
+
+void tcp_stream::expect(std::size_t bytes) noexcept {
+    receive_.expected_kib =
+        static_cast<std::uint16_t>(std::min<std::size_t>((bytes + 1023) / 1024, UINT16_MAX));
 }
 
 void tcp_stream::deliver_held() noexcept {

@@ -74,6 +74,35 @@ TEST_P(stream_test, megabytes_both_ways_over_tcp) {
     ::close(client);
 }
 
+// 32 KiB took epoll nine receives.
+TEST_P(stream_test, what_is_expected_comes_whole_and_in_larger_pieces) {
+    int ends[2] = {-1, -1};
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);
+    tcp_stream stream(*loop, ends[0], peer_of(ends[0]));
+    recording_reader reader;
+    std::string sent(40'000, ' ');
+    for (std::size_t i = 0; i < sent.size(); ++i) {
+        sent[i] = static_cast<char>(i * 7 % 251);
+    }
+    std::size_t received = 0;
+    std::size_t pieces = 0;
+    reader.when_data = [&](std::string_view got) {
+        received += got.size();
+        ++pieces;
+        stream.expect(sent.size() - received);
+    };
+    reader.when_eof = [&] { stream.close(true); };
+    stream.start(reader);
+    ASSERT_EQ(::write(ends[1], sent.data(), sent.size()), static_cast<ssize_t>(sent.size()));
+    ::shutdown(ends[1], SHUT_WR);
+    ASSERT_TRUE(until([&] { return reader.closed == 1; }));
+    EXPECT_TRUE(reader.bytes == sent);
+    if (GetParam() == "epoll") {
+        EXPECT_EQ(pieces, 2U);
+    }
+    ::close(ends[1]);
+}
+
 // Kernels from 6.17 on end a multishot receive from a unix socket without its end of stream when
 // that comes together with data.
 TEST_P(stream_test, unix_sockets_end_whatever_the_end_comes_with) {
