@@ -10,13 +10,16 @@ SESSION = "2025-11-25"
 PATIENCE_S = 10
 
 
+# Of each request of 2026-07-28.
+META = {"io.modelcontextprotocol/protocolVersion": MODERN,
+        "io.modelcontextprotocol/clientInfo": {"name": "compare", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {}}
+
+
 def post(method, params, name=""):
     """The bytes of a request of 2026-07-28."""
-    meta = {"io.modelcontextprotocol/protocolVersion": MODERN,
-            "io.modelcontextprotocol/clientInfo": {"name": "compare", "version": "1"},
-            "io.modelcontextprotocol/clientCapabilities": {}}
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method,
-                       "params": {**params, "_meta": meta}})
+                       "params": {**params, "_meta": META}})
     return (f"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
             f"Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: {MODERN}\r\n"
             f"Mcp-Method: {method}\r\n" + (f"Mcp-Name: {name}\r\n" if name else "") +

@@ -5,6 +5,7 @@ import sys
 
 import asking
 import load
+import mload
 import peers
 import servers
 from asking import MODERN, SESSION
@@ -21,7 +22,8 @@ class Lab:
 
     def __init__(self, options, build, folder):
         self.build, self.folder, self.rounds = build, folder, options.rounds
-        self.load = load.Load(build, options.seconds, options.tries, options.spin)
+        self.load = (mload.Mload(build, options, folder) if options.mload else
+                     load.Load(build, options.seconds, options.tries, options.spin))
         self.peers = peers.Peers(build, folder, options.peers)
 
     @contextlib.contextmanager
