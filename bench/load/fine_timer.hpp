@@ -29,8 +29,8 @@ class fine_timer {
     static void on_read(io::op& self, const io::completion& what) noexcept;
     void read() noexcept;
 
-    struct read_op : io::op {
-        explicit read_op(fine_timer& t) noexcept : op(&fine_timer::on_read), owner(&t) {}
+    struct read_op : io::transfer_op {
+        explicit read_op(fine_timer& t) noexcept : transfer_op(&fine_timer::on_read), owner(&t) {}
         fine_timer* owner;
     };
 

@@ -41,8 +41,9 @@ class http_link final : public link, private io::stream_reader, private message_
     void connected(std::int32_t res) noexcept;
     void replied(reply_state how) noexcept;
 
-    struct connect_op : io::op {
-        explicit connect_op(http_link& l) noexcept : op(&http_link::on_connect), owner(&l) {}
+    struct connect_op : io::transfer_op {
+        explicit connect_op(http_link& l) noexcept
+            : transfer_op(&http_link::on_connect), owner(&l) {}
         http_link* owner;
     };
 

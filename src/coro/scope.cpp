@@ -25,31 +25,17 @@ namespace {
 
 }  // namespace
 
-// A coroutine that starts at once and frees itself at its end.
-struct scope::runner {
-    struct promise_type {
-        [[gnu::returns_nonnull]] static void* operator new(std::size_t bytes) {
-            return pillion::detail::frame_allocate(bytes);
-        }
-        static void operator delete(void* frame, std::size_t bytes) noexcept {
-            pillion::detail::frame_free(frame, bytes);
-        }
-        runner get_return_object() const noexcept { return {}; }
-        std::suspend_never initial_suspend() const noexcept { return {}; }
-        std::suspend_never final_suspend() const noexcept { return {}; }
-        void return_void() const noexcept {}
-        void unhandled_exception() const noexcept { exception_escaped(); }
-    };
-};
+void spawned::promise_type::unhandled_exception() const noexcept { exception_escaped(); }
 
-scope::runner scope::run(scope& of, task<void> body) noexcept {
-    {
-        // The child's frame is gone before the scope counts it as ended.
-        task<void> child = std::move(body);
-        co_await std::move(child);
-    }
-    of.ended();
+namespace {
+
+spawned run(scope&, task<void> body) noexcept {
+    // The child's frame is gone before this one.
+    task<void> child = std::move(body);
+    co_await std::move(child);
 }
+
+}  // namespace
 
 scope::~scope() {
     PILLION_ASSERT(running_ == 0);
@@ -58,7 +44,6 @@ scope::~scope() {
 
 void scope::spawn(task<void> body) noexcept {
     PILLION_ASSERT(static_cast<bool>(body));
-    ++running_;
     run(*this, std::move(body));
 }
 

@@ -50,12 +50,50 @@ class scope {
     join_awaiter join() noexcept { return join_awaiter(*this); }
 
  private:
-    struct runner;
-    static runner run(scope& of, task<void> body) noexcept;
+    friend class spawned;
+    void begun() noexcept { ++running_; }
     void ended() noexcept;
 
     std::size_t running_ = 0;
     join_awaiter* joiner_ = nullptr;
+};
+
+// The return type of a coroutine that is a task of a scope by itself: the scope is its first
+// parameter. It starts when it is called and frees itself at its end; an exception that leaves it
+// is a bug and aborts. For those of whom there are many: spawn() takes a frame more.
+class spawned {
+ public:
+    class promise_type {
+     public:
+        template <class... Rest>
+        explicit promise_type(scope& of, Rest&...) noexcept : scope_(of) {
+            of.begun();
+        }
+        // Of a member function.
+        template <class Self, class... Rest>
+        promise_type(Self&, scope& of, Rest&...) noexcept : scope_(of) {
+            of.begun();
+        }
+        promise_type(const promise_type&) = delete;
+        promise_type& operator=(const promise_type&) = delete;
+        // All that was in the body is gone before the scope counts it as ended.
+        ~promise_type() { scope_.ended(); }
+
+        [[gnu::returns_nonnull]] static void* operator new(std::size_t bytes) {
+            return pillion::detail::frame_allocate(bytes);
+        }
+        static void operator delete(void* frame, std::size_t bytes) noexcept {
+            pillion::detail::frame_free(frame, bytes);
+        }
+        spawned get_return_object() const noexcept { return {}; }
+        std::suspend_never initial_suspend() const noexcept { return {}; }
+        std::suspend_never final_suspend() const noexcept { return {}; }
+        void return_void() const noexcept {}
+        void unhandled_exception() const noexcept;
+
+     private:
+        scope& scope_;
+    };
 };
 
 }  // namespace pillion::coro

@@ -13,10 +13,7 @@
 namespace pillion::http {
 
 connection::connection(server& owner, std::unique_ptr<io::stream> stream) noexcept
-    : server_(owner),
-      stream_(std::move(stream)),
-      input_(owner.loop().chunks()),
-      ids_(owner.seeds_.next()) {}
+    : server_(owner), stream_(std::move(stream)), input_(owner.loop().chunks()) {}
 
 connection::~connection() {
     PILLION_ASSERT(!open_ && resume_.next == nullptr);
@@ -31,10 +28,10 @@ connection::~connection() {
 void connection::start(std::uint16_t refusal) noexcept {
     refusal_ = refusal;
     stream_->start(*this);
-    server_.tasks_.spawn(serve());
+    serve(server_.tasks_);
 }
 
-task<void> connection::serve() {
+coro::spawned connection::serve(coro::scope&) {
     step then = refusal_ != 0 ? reject() : step::next_request;
     while (then != step::close) {
         then = advance();

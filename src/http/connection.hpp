@@ -22,8 +22,8 @@
 #include "base/byte_buffer.hpp"
 #include "base/intrusive_list.hpp"
 #include "base/limits.hpp"
-#include "base/random.hpp"
 #include "coro/ready_queue.hpp"
+#include "coro/scope.hpp"
 #include "http/chunked.hpp"
 #include "http/connection_input.hpp"
 #include "http/exchange.hpp"
@@ -85,7 +85,7 @@ class connection final : public io::stream_reader, public base::list_hook<> {
     };
 
     // The coroutine and its steps (connection.cpp).
-    task<void> serve();
+    coro::spawned serve(coro::scope& of);
     event_awaiter event() noexcept { return event_awaiter(*this, false); }
     event_awaiter closed() noexcept { return event_awaiter(*this, true); }
     void suspended(std::coroutine_handle<> self, bool final) noexcept;
@@ -194,7 +194,6 @@ class connection final : public io::stream_reader, public base::list_hook<> {
     std::uint8_t request_id_bytes_ = 0;
     char request_id_[40];             // room for the usual ones
     base::chunk* long_id_ = nullptr;  // holds any other
-    base::seeded_random ids_;
 
     // The head of the request under way until its handler has returned: the server's, or a copy of
     // our own while the body is coming.

@@ -150,7 +150,7 @@ void connection::watch_rate(timing what, std::int64_t timeout_ms) noexcept {
     const bool rated = (what == timing::head ? most.head_rate_min : most.body_rate_min) > 0;
     since_ns_ = server_.loop().now_ns();
     // Those who came together are not looked at, and cut, together: others would wait meanwhile.
-    const auto apart_ms = static_cast<std::int64_t>(ids_.next() % limits::slow_apart_ms);
+    const auto apart_ms = static_cast<std::int64_t>(server_.random_.next() % limits::slow_apart_ms);
     const std::int64_t look_ms = limits::slow_grace_ms + apart_ms;
     set_deadline(what, rated ? std::min(look_ms, timeout_ms) : timeout_ms);
 }

@@ -104,8 +104,8 @@ void connection::choose_request_id(std::string_view wanted) noexcept {
         return;
     }
     static_assert(sizeof(request_id_) >= uuid_bytes);
-    const std::uint64_t first = ids_.next();
-    write_uuid(first, ids_.next(), request_id_);
+    const std::uint64_t first = server_.random_.next();
+    write_uuid(first, server_.random_.next(), request_id_);
     request_id_bytes_ = uuid_bytes;
 }
 

@@ -33,7 +33,7 @@ server_limits::server_limits() noexcept
       body_rate_min(limits::body_rate_min) {}
 
 server::server(io::reactor& loop, request_handler& handler, const server_limits& limits)
-    : loop_(loop), handler_(handler), limits_(limits), seeds_(random_seed()) {}
+    : loop_(loop), handler_(handler), limits_(limits), random_(random_seed()) {}
 
 server::~server() { PILLION_ASSERT(idle()); }
 

@@ -95,8 +95,8 @@ class server {
     base::intrusive_list<connection> open_;
     coro::scope tasks_;
     date_cache dates_;
-    base::seeded_random seeds_;  // of the connections' generators of request ids
-    request_head head_;          // the one that a connection is reading
+    base::seeded_random random_;  // of request ids, and of when slow peers are looked at
+    request_head head_;           // the one that a connection is reading
     server_counts counts_;
     std::size_t count_ = 0;
     std::atomic<std::size_t>* shown_ = nullptr;

@@ -47,15 +47,18 @@ class backend {
 
     // Sends the gathered bytes; res = bytes sent, which may be fewer than asked. The vector and
     // the bytes must live until the completion. At most one send per descriptor at a time.
-    virtual void send(op& target, int fd, const iovec* parts, std::size_t count) noexcept = 0;
+    virtual void send(transfer_op& target, int fd, const iovec* parts,
+                      std::size_t count) noexcept = 0;
 
     // Plain read/write at the current position, for pipes, ttys, event descriptors and files.
     // Never changes the descriptor's flags (it may be shared with the parent's terminal).
-    virtual void read(op& target, int fd, char* to, std::size_t bytes) noexcept = 0;
-    virtual void write(op& target, int fd, const char* from, std::size_t bytes) noexcept = 0;
+    virtual void read(transfer_op& target, int fd, char* to, std::size_t bytes) noexcept = 0;
+    virtual void write(transfer_op& target, int fd, const char* from,
+                       std::size_t bytes) noexcept = 0;
 
     // Connects a non-blocking socket; res = 0 or -errno.
-    virtual void connect(op& target, int fd, const void* address, std::size_t bytes) noexcept = 0;
+    virtual void connect(transfer_op& target, int fd, const void* address,
+                         std::size_t bytes) noexcept = 0;
 
     // Asks for an early end. The op's final completion still comes (usually -ECANCELED; its own
     // result if it wins the race).

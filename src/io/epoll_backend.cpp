@@ -27,14 +27,15 @@ struct fd_record {
     op* in = nullptr;   // accept, receive, hangup or read
     op* out = nullptr;  // send, write or connect
     std::uint32_t generation = 0;
-    bool registered = false;
-    bool plain = false;      // a file that epoll refuses: always ready
-    bool no_nowait = false;  // RWF_NOWAIT is not for this descriptor
-    bool shared = false;     // its file may outlive the descriptor: leave epoll before close
-    bool readable = false;
-    bool writable = false;
-    bool ending = false;  // end of stream or error seen: a short read is not the last one
-    bool queued = false;  // in the list of those to try
+    // Bits: there is a record for each descriptor, whatever it is.
+    bool registered : 1 = false;
+    bool plain : 1 = false;      // a file that epoll refuses: always ready
+    bool no_nowait : 1 = false;  // RWF_NOWAIT is not for this descriptor
+    bool shared : 1 = false;     // its file may outlive the descriptor: leave epoll before close
+    bool readable : 1 = false;
+    bool writable : 1 = false;
+    bool ending : 1 = false;  // end of stream or error seen: a short read is not the last one
+    bool queued : 1 = false;  // in the list of those to try
 };
 
 constexpr std::uint32_t wake_generation = UINT32_MAX;
@@ -64,10 +65,11 @@ class epoll_backend final : public backend {
     void accept(op& target, int listen_fd) noexcept override;
     void receive(op& target, int fd) noexcept override;
     void await_hangup(op& target, int fd) noexcept override;
-    void send(op& target, int fd, const iovec* parts, std::size_t count) noexcept override;
-    void read(op& target, int fd, char* to, std::size_t bytes) noexcept override;
-    void write(op& target, int fd, const char* from, std::size_t bytes) noexcept override;
-    void connect(op& target, int fd, const void* address, std::size_t bytes) noexcept override;
+    void send(transfer_op& target, int fd, const iovec* parts, std::size_t count) noexcept override;
+    void read(transfer_op& target, int fd, char* to, std::size_t bytes) noexcept override;
+    void write(transfer_op& target, int fd, const char* from, std::size_t bytes) noexcept override;
+    void connect(transfer_op& target, int fd, const void* address,
+                 std::size_t bytes) noexcept override;
     void cancel(op& target) noexcept override;
     void shutdown(int fd, int how) noexcept override;
     std::size_t unread_bytes(int fd) noexcept override;
@@ -104,7 +106,7 @@ class epoll_backend final : public backend {
     void try_send(fd_record& r, int fd) noexcept;
     void try_connect(fd_record& r, int fd) noexcept;
     void try_transfer(fd_record& r, int fd, bool reads) noexcept;
-    std::int64_t transfer(fd_record& r, op& target, bool reads) noexcept;
+    std::int64_t transfer(fd_record& r, transfer_op& target, bool reads) noexcept;
 
     static constexpr std::size_t events_max = 256;
     static constexpr int accepts_per_turn = 64;
@@ -267,17 +269,18 @@ void epoll_backend::try_hangup(fd_record& r, int fd) noexcept {
     }
 }
 
-void epoll_backend::send(op& target, int fd, const iovec* parts, std::size_t count) noexcept {
+void epoll_backend::send(transfer_op& target, int fd, const iovec* parts,
+                         std::size_t count) noexcept {
     fd_record& r = begin(target, op_kind::send, fd);
-    target.state[1] = reinterpret_cast<std::uintptr_t>(parts);
-    target.state[2] = count;
+    target.memory = reinterpret_cast<std::uintptr_t>(parts);
+    target.size = count;
     try_send(r, fd);
 }
 
-void epoll_backend::read(op& target, int fd, char* to, std::size_t bytes) noexcept {
+void epoll_backend::read(transfer_op& target, int fd, char* to, std::size_t bytes) noexcept {
     fd_record& r = begin(target, op_kind::read, fd);
-    target.state[1] = reinterpret_cast<std::uintptr_t>(to);
-    target.state[2] = bytes;
+    target.memory = reinterpret_cast<std::uintptr_t>(to);
+    target.size = bytes;
     r.shared = true;
     if (watch(r, fd, r.in)) {
         // The descriptor is shared with other processes, so old knowledge is worth nothing.
@@ -286,10 +289,11 @@ void epoll_backend::read(op& target, int fd, char* to, std::size_t bytes) noexce
     }
 }
 
-void epoll_backend::write(op& target, int fd, const char* from, std::size_t bytes) noexcept {
+void epoll_backend::write(transfer_op& target, int fd, const char* from,
+                          std::size_t bytes) noexcept {
     fd_record& r = begin(target, op_kind::write, fd);
-    target.state[1] = reinterpret_cast<std::uintptr_t>(from);
-    target.state[2] = bytes;
+    target.memory = reinterpret_cast<std::uintptr_t>(from);
+    target.size = bytes;
     r.shared = true;
     if (watch(r, fd, r.out)) {
         r.writable = true;
@@ -297,7 +301,8 @@ void epoll_backend::write(op& target, int fd, const char* from, std::size_t byte
     }
 }
 
-void epoll_backend::connect(op& target, int fd, const void* address, std::size_t bytes) noexcept {
+void epoll_backend::connect(transfer_op& target, int fd, const void* address,
+                            std::size_t bytes) noexcept {
     fd_record& r = begin(target, op_kind::connect, fd);
     ++system_calls_;
     if (::connect(fd, static_cast<const sockaddr*>(address), static_cast<socklen_t>(bytes)) == 0) {
@@ -470,7 +475,7 @@ void epoll_backend::try_accept(fd_record& r, int fd) noexcept {
 
 void epoll_backend::try_receive(fd_record& r, int fd) noexcept {
     const receive_buffers::lease into =
-        buffers_.take(std::size_t{std::exchange(r.in->expected_kib, std::uint16_t{0})} * 1024);
+        buffers_.take(std::exchange(r.in->expected, std::uint8_t{0}) * op::expected_unit);
     if (into.data == nullptr) {
         // They all come back when this turn's completions are dispatched.
         return try_later(r, fd);
@@ -501,10 +506,10 @@ void epoll_backend::try_receive(fd_record& r, int fd) noexcept {
 }
 
 void epoll_backend::try_send(fd_record& r, int fd) noexcept {
-    op& target = *r.out;
+    const auto& target = static_cast<transfer_op&>(*r.out);
     msghdr header{};
-    header.msg_iov = reinterpret_cast<iovec*>(target.state[1]);
-    header.msg_iovlen = static_cast<std::size_t>(target.state[2]);
+    header.msg_iov = reinterpret_cast<iovec*>(target.memory);
+    header.msg_iovlen = static_cast<std::size_t>(target.size);
     ++system_calls_;
     const ssize_t sent = header.msg_iovlen == 1
                              ? send_now(fd, header.msg_iov->iov_base, header.msg_iov->iov_len)
@@ -533,7 +538,7 @@ void epoll_backend::try_connect(fd_record& r, int fd) noexcept {
 
 void epoll_backend::try_transfer(fd_record& r, int fd, bool reads) noexcept {
     op*& slot = reads ? r.in : r.out;
-    const std::int64_t moved = transfer(r, *slot, reads);
+    const std::int64_t moved = transfer(r, static_cast<transfer_op&>(*slot), reads);
     if (moved == -EINTR) {
         return try_later(r, fd);
     }
@@ -545,8 +550,8 @@ void epoll_backend::try_transfer(fd_record& r, int fd, bool reads) noexcept {
 }
 
 // One read or write that cannot block for long: bytes or -errno, -EAGAIN to wait for an edge.
-std::int64_t epoll_backend::transfer(fd_record& r, op& target, bool reads) noexcept {
-    iovec part{reinterpret_cast<void*>(target.state[1]), static_cast<std::size_t>(target.state[2])};
+std::int64_t epoll_backend::transfer(fd_record& r, transfer_op& target, bool reads) noexcept {
+    iovec part{reinterpret_cast<void*>(target.memory), static_cast<std::size_t>(target.size)};
     if (!r.plain && !r.no_nowait) {
         ++system_calls_;
         const ssize_t moved = reads ? ::preadv2(target.fd, &part, 1, -1, RWF_NOWAIT)

@@ -31,10 +31,16 @@ class memory_backend final : public backend {
     void accept(op& target, int) noexcept override { refuse(target); }
     void receive(op& target, int) noexcept override { refuse(target); }
     void await_hangup(op& target, int) noexcept override { refuse(target); }
-    void send(op& target, int, const iovec*, std::size_t) noexcept override { refuse(target); }
-    void read(op& target, int, char*, std::size_t) noexcept override { refuse(target); }
-    void write(op& target, int, const char*, std::size_t) noexcept override { refuse(target); }
-    void connect(op& target, int, const void*, std::size_t) noexcept override { refuse(target); }
+    void send(transfer_op& target, int, const iovec*, std::size_t) noexcept override {
+        refuse(target);
+    }
+    void read(transfer_op& target, int, char*, std::size_t) noexcept override { refuse(target); }
+    void write(transfer_op& target, int, const char*, std::size_t) noexcept override {
+        refuse(target);
+    }
+    void connect(transfer_op& target, int, const void*, std::size_t) noexcept override {
+        refuse(target);
+    }
     void cancel(op&) noexcept override {}
     void shutdown(int, int) noexcept override {}
     std::size_t unread_bytes(int) noexcept override { return 0; }

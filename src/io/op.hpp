@@ -8,6 +8,7 @@
 // Thread: the shard that submitted it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "base/assert.hpp"
@@ -30,15 +31,24 @@ struct op {
     ~op() { PILLION_ASSERT(!in_flight); }
 
     handler on_complete;
-    // Backend's scratch: epoll and the simulation keep what they need to retry here.
-    std::uint64_t state[3] = {};
     std::int32_t fd = -1;
-    // Of a receive: KiB that are known to follow. A hint, good for one completion.
-    std::uint16_t expected_kib = 0;
     std::uint8_t kind = 0;
+    std::uint8_t flags = 0;  // the backend's own
+    // Of a receive: units of `expected_unit` bytes that are known to follow. A hint, good for one
+    // completion.
+    std::uint8_t expected = 0;
+    static constexpr std::size_t expected_unit = 4096;
     // Set by the backend at submission, cleared by the reactor just before the final completion
     // is handed to on_complete.
     bool in_flight = false;
+};
+
+// One that moves bytes of its owner, or connects: where they are, kept by the backend until it is
+// done. An idle connection has none.
+struct transfer_op : op {
+    using op::op;
+    std::uint64_t memory = 0;  // bytes, parts or an address
+    std::uint64_t size = 0;
 };
 
 struct completion {

@@ -51,7 +51,8 @@ void out_queue::append(entry e) noexcept {
 
 void out_queue::grow() noexcept {
     base::chunk* bigger = pool_->take(capacity_ * 2 * sizeof(entry));
-    const std::size_t capacity = std::bit_floor(bigger->capacity / sizeof(entry));
+    const auto capacity =
+        static_cast<std::uint32_t>(std::bit_floor(bigger->capacity / sizeof(entry)));
     auto* entries = reinterpret_cast<entry*>(bigger->data());
     for (std::size_t i = 0; i < count_; ++i) {
         ::new (static_cast<void*>(entries + i)) entry(at(i));
@@ -79,7 +80,7 @@ std::size_t out_queue::gather(iovec* parts) noexcept {
     for (std::size_t i = 0; i < count; ++i) {
         parts[i] = {const_cast<char*>(at(i).text), at(i).bytes};
     }
-    gathered_ = count;
+    gathered_ = static_cast<std::uint32_t>(count);
     return count;
 }
 

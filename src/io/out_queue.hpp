@@ -63,17 +63,17 @@ class out_queue {
     void coalesce() noexcept;
     void shrink() noexcept;
 
-    static constexpr std::size_t inline_entries = 2;
+    static constexpr std::uint32_t inline_entries = 2;
 
     base::chunk_pool* pool_;
     entry inline_[inline_entries];
     entry* ring_ = inline_;
     base::chunk* ring_chunk_ = nullptr;
-    std::size_t capacity_ = inline_entries;
-    std::size_t head_ = 0;
-    std::size_t count_ = 0;
     std::size_t bytes_ = 0;
-    std::size_t gathered_ = 0;  // entries that the gather under way holds: they stay as they are
+    std::uint32_t capacity_ = inline_entries;
+    std::uint32_t head_ = 0;
+    std::uint32_t count_ = 0;
+    std::uint32_t gathered_ = 0;  // entries that the gather under way holds: they stay as they are
 };
 
 }  // namespace pillion::io

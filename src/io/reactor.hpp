@@ -19,6 +19,7 @@
 #include "base/unique_function.hpp"
 #include "coro/ready_queue.hpp"
 #include "io/backend.hpp"
+#include "io/send_slots.hpp"
 #include "io/timer_wheel.hpp"
 
 namespace pillion::io {
@@ -68,6 +69,7 @@ class reactor {
     backend& ops() noexcept { return *backend_; }
     timer_wheel& timers() noexcept { return timers_; }
     base::chunk_pool& chunks() noexcept { return chunks_; }
+    send_slots& sends() noexcept { return sends_; }
 
     // Arms a timer relative to this turn's clock.
     void arm_in_ms(timer& t, std::int64_t delay_ms) noexcept {
@@ -113,6 +115,7 @@ class reactor {
     std::int64_t unix_ms_;
     std::int64_t unix_read_ns_ = 0;  // when unix_ms_ was read
     base::chunk_pool chunks_;
+    send_slots sends_;
     timer_wheel timers_;
     std::vector<completion> completions_;
     flushable* dirty_ = nullptr;

@@ -33,8 +33,9 @@ class signal_watch {
     void arm() noexcept;
     void read_done(std::int32_t res) noexcept;
 
-    struct read_op : op {
-        explicit read_op(signal_watch& w) noexcept : op(&signal_watch::on_read), owner(&w) {}
+    struct read_op : transfer_op {
+        explicit read_op(signal_watch& w) noexcept
+            : transfer_op(&signal_watch::on_read), owner(&w) {}
         signal_watch* owner;
     };
 

@@ -72,7 +72,7 @@ std::uint16_t local_port(int fd) noexcept;
 
 // The remote end as text, made once per connection.
 struct peer_name {
-    char text[64] = {};
+    char text[48] = {};  // the longest is an IPv6 address with brackets and port
     std::uint8_t text_bytes = 0;
     std::uint8_t address_begin = 0;  // the address inside `text`, without brackets and port
     std::uint8_t address_bytes = 0;

@@ -55,8 +55,8 @@ class stdio_stream final : public stream, private flushable {
     void tear_down() noexcept;
     void finish() noexcept;
 
-    struct stream_op : op {
-        stream_op(handler h, stdio_stream& s) noexcept : op(h), owner(&s) {}
+    struct stream_op : transfer_op {
+        stream_op(handler h, stdio_stream& s) noexcept : transfer_op(h), owner(&s) {}
         stdio_stream* owner;
     };
 

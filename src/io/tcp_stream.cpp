@@ -116,8 +116,8 @@ void tcp_stream::hold(const char* data, std::size_t bytes) noexcept {
 }
 
 void tcp_stream::expect(std::size_t bytes) noexcept {
-    receive_.expected_kib =
-        static_cast<std::uint16_t>(std::min<std::size_t>((bytes + 1023) / 1024, UINT16_MAX));
+    const std::size_t units = (bytes + op::expected_unit - 1) / op::expected_unit;
+    receive_.expected = static_cast<std::uint8_t>(std::min<std::size_t>(units, UINT8_MAX));
 }
 
 void tcp_stream::deliver_held() noexcept {
@@ -209,7 +209,7 @@ bool tcp_stream::wrote(std::size_t before) noexcept {
         fail(ENOBUFS);
         return true;
     }
-    if (!send_.in_flight) {
+    if (send_ == nullptr) {
         reactor_.mark_dirty(*this);
     }
     if (queue_.bytes() <= reactor_.output().high) {
@@ -226,27 +226,29 @@ void tcp_stream::flush() noexcept {
     if (held_ != nullptr || (eof_ && !eof_told_)) {
         deliver_held();
     }
-    if (phase_ > phase::flushing || send_.in_flight) {
+    if (phase_ > phase::flushing || send_ != nullptr) {
         return;
     }
     if (queue_.empty()) {
         return queue_sent();
     }
-    iovec* parts = parts_;
+    send_ = reactor_.sends().take(&tcp_stream::on_send, this);
+    iovec* parts = send_->parts;
     if (queue_.gathers_many()) {
         more_parts_ = reactor_.chunks().take(sizeof(iovec) * out_queue::gather_max);
         parts = reinterpret_cast<iovec*>(more_parts_->data());
     }
     const std::size_t count = queue_.gather(parts);
-    reactor_.ops().send(send_, fd_, parts, count);
+    reactor_.ops().send(*send_, fd_, parts, count);
 }
 
 void tcp_stream::on_send(op& self, const completion& what) noexcept {
-    static_cast<stream_op&>(self).owner->send_done(what.res);
+    static_cast<tcp_stream*>(static_cast<send_slot&>(self).owner)->send_done(what.res);
 }
 
 void tcp_stream::send_done(std::int32_t res) noexcept {
     base::chunk_pool::give(std::exchange(more_parts_, nullptr));
+    reactor_.sends().give(std::exchange(send_, nullptr));
     if (phase_ > phase::flushing) {
         return finish();
     }
@@ -284,7 +286,7 @@ void tcp_stream::shutdown_write() noexcept {
         return;
     }
     shut_requested_ = true;
-    if (queue_.empty() && !send_.in_flight) {
+    if (queue_.empty() && send_ == nullptr) {
         queue_sent();
     }
 }
@@ -293,7 +295,7 @@ void tcp_stream::close(bool flush) noexcept {
     if (phase_ != phase::open && phase_ != phase::flushing) {
         return;
     }
-    if (!flush || (queue_.empty() && !send_.in_flight)) {
+    if (!flush || (queue_.empty() && send_ == nullptr)) {
         return tear_down();
     }
     if (phase_ == phase::open) {
@@ -332,8 +334,8 @@ void tcp_stream::tear_down() noexcept {
     if (hangup_.in_flight) {
         reactor_.ops().cancel(hangup_);
     }
-    if (send_.in_flight) {
-        reactor_.ops().cancel(send_);
+    if (send_ != nullptr) {
+        reactor_.ops().cancel(*send_);
         reactor_.ops().shutdown(fd_, SHUT_RDWR);
     }
     // on_closed() comes from flush(), in no one's call.
@@ -341,7 +343,7 @@ void tcp_stream::tear_down() noexcept {
 }
 
 void tcp_stream::finish() noexcept {
-    if (receive_.in_flight || send_.in_flight || hangup_.in_flight) {
+    if (receive_.in_flight || send_ != nullptr || hangup_.in_flight) {
         return;
     }
     phase_ = phase::closed;

@@ -15,6 +15,7 @@
 #include "io/op.hpp"
 #include "io/out_queue.hpp"
 #include "io/reactor.hpp"
+#include "io/send_slots.hpp"
 #include "io/socket.hpp"
 #include "io/stream.hpp"
 
@@ -87,11 +88,10 @@ class tcp_stream final : public stream, private flushable {
     bool shut_done_ = false;
     base::chunk* held_ = nullptr;  // what still arrived after pause_reading(), in order
     stream_op receive_{&tcp_stream::on_receive, *this};
-    stream_op send_{&tcp_stream::on_send, *this};
     stream_op hangup_{&tcp_stream::on_hangup, *this};  // where receives may miss a reset
     out_queue queue_;
-    iovec parts_[out_queue::gather_few];
-    base::chunk* more_parts_ = nullptr;  // in their place while a longer gather is out
+    send_slot* send_ = nullptr;          // in flight
+    base::chunk* more_parts_ = nullptr;  // in place of the slot's while a longer gather is out
     peer_name peer_;
 };
 

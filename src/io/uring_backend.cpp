@@ -32,10 +32,10 @@ constexpr std::uint64_t tag_ignore = 0;
 constexpr std::uint64_t tag_wake = 1;
 constexpr std::uint64_t tag_last = 1;
 
-// op::state[0].
-constexpr std::uint64_t flag_cancelled = 1;  // cancel() was called: a re-arm must not undo it
-constexpr std::uint64_t flag_polling = 2;    // waiting for readiness before trying again
-constexpr std::uint64_t flag_unix = 4;       // a receive from a unix socket: see unix_socket
+// op::flags.
+constexpr std::uint8_t flag_cancelled = 1;  // cancel() was called: a re-arm must not undo it
+constexpr std::uint8_t flag_polling = 2;    // waiting for readiness before trying again
+constexpr std::uint8_t flag_unix = 4;       // a receive from a unix socket: see unix_socket
 
 std::uint64_t to_number(const void* p) noexcept {
     return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(p));
@@ -68,10 +68,11 @@ class uring_backend final : public backend {
     void accept(op& target, int listen_fd) noexcept override;
     void receive(op& target, int fd) noexcept override;
     void await_hangup(op& target, int fd) noexcept override;
-    void send(op& target, int fd, const iovec* parts, std::size_t count) noexcept override;
-    void read(op& target, int fd, char* to, std::size_t bytes) noexcept override;
-    void write(op& target, int fd, const char* from, std::size_t bytes) noexcept override;
-    void connect(op& target, int fd, const void* address, std::size_t bytes) noexcept override;
+    void send(transfer_op& target, int fd, const iovec* parts, std::size_t count) noexcept override;
+    void read(transfer_op& target, int fd, char* to, std::size_t bytes) noexcept override;
+    void write(transfer_op& target, int fd, const char* from, std::size_t bytes) noexcept override;
+    void connect(transfer_op& target, int fd, const void* address,
+                 std::size_t bytes) noexcept override;
     void cancel(op& target) noexcept override;
     void shutdown(int fd, int how) noexcept override;
     std::size_t unread_bytes(int fd) noexcept override;
@@ -199,7 +200,7 @@ void uring_backend::begin(op& target, op_kind kind, int fd) noexcept {
     target.in_flight = true;
     target.kind = static_cast<std::uint8_t>(kind);
     target.fd = fd;
-    target.state[0] = 0;
+    target.flags = 0;
     ++in_flight_;
 }
 
@@ -254,8 +255,9 @@ void uring_backend::prepare(op& target, bool first) noexcept {
             return;
         }
         case op_kind::send: {
-            const auto* parts = reinterpret_cast<const iovec*>(target.state[1]);
-            const auto count = static_cast<std::size_t>(target.state[2]);
+            const auto& what = static_cast<transfer_op&>(target);
+            const auto* parts = reinterpret_cast<const iovec*>(what.memory);
+            const auto count = static_cast<std::size_t>(what.size);
             constexpr std::uint32_t flags = MSG_WAITALL | MSG_NOSIGNAL;
             if (count == 1) {
                 io_uring_sqe& sqe = next_sqe(abi::op_send, target.fd, tag);
@@ -278,15 +280,17 @@ void uring_backend::prepare(op& target, bool first) noexcept {
         case op_kind::write: {
             const bool reads = static_cast<op_kind>(target.kind) == op_kind::read;
             io_uring_sqe& sqe = next_sqe(reads ? abi::op_read : abi::op_write, target.fd, tag);
+            const auto& what = static_cast<transfer_op&>(target);
             sqe.off = ~std::uint64_t{0};  // at the file's own position
-            sqe.addr = target.state[1];
-            sqe.len = static_cast<std::uint32_t>(target.state[2]);
+            sqe.addr = what.memory;
+            sqe.len = static_cast<std::uint32_t>(what.size);
             return;
         }
         case op_kind::connect: {
             io_uring_sqe& sqe = next_sqe(abi::op_connect, target.fd, tag);
-            sqe.addr = target.state[1];
-            sqe.off = target.state[2];
+            const auto& what = static_cast<transfer_op&>(target);
+            sqe.addr = what.memory;
+            sqe.off = what.size;
             return;
         }
     }
@@ -303,7 +307,7 @@ void uring_backend::receive(op& target, int fd) noexcept {
     socklen_t bytes = sizeof domain;
     ++system_calls_;
     if (::getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &bytes) == 0 && domain == AF_UNIX) {
-        target.state[0] = flag_unix;
+        target.flags = flag_unix;
         const auto index = static_cast<std::size_t>(fd);
         unix_.resize(std::max(unix_.size(), index + 1));
         if (unix_[index] == nullptr) {
@@ -321,7 +325,7 @@ unix_socket* uring_backend::unix_at(int fd) noexcept {
 }
 
 bool uring_backend::takes_multishot(const op& target) noexcept {
-    if ((target.state[0] & flag_unix) == 0) {
+    if ((target.flags & flag_unix) == 0) {
         return multishot_recv_;
     }
     const unix_socket& s = *unix_at(target.fd);
@@ -344,7 +348,7 @@ void uring_backend::hung_up(int fd) noexcept {
     }
     s->watched = false;
     s->ending = true;
-    if (s->receive != nullptr && (s->receive->state[0] & flag_cancelled) == 0) {
+    if (s->receive != nullptr && (s->receive->flags & flag_cancelled) == 0) {
         // It comes back with -ECANCELED and goes on in single shots.
         io_uring_sqe& sqe = next_sqe(abi::op_async_cancel, -1, tag_ignore);
         sqe.addr = to_number(s->receive);
@@ -352,39 +356,42 @@ void uring_backend::hung_up(int fd) noexcept {
     }
 }
 
-void uring_backend::send(op& target, int fd, const iovec* parts, std::size_t count) noexcept {
+void uring_backend::send(transfer_op& target, int fd, const iovec* parts,
+                         std::size_t count) noexcept {
     begin(target, op_kind::send, fd);
-    target.state[1] = to_number(parts);
-    target.state[2] = count;
+    target.memory = to_number(parts);
+    target.size = count;
     prepare(target, true);
 }
 
-void uring_backend::read(op& target, int fd, char* to, std::size_t bytes) noexcept {
+void uring_backend::read(transfer_op& target, int fd, char* to, std::size_t bytes) noexcept {
     begin(target, op_kind::read, fd);
-    target.state[1] = to_number(to);
-    target.state[2] = bytes;
+    target.memory = to_number(to);
+    target.size = bytes;
     prepare(target, true);
 }
 
-void uring_backend::write(op& target, int fd, const char* from, std::size_t bytes) noexcept {
+void uring_backend::write(transfer_op& target, int fd, const char* from,
+                          std::size_t bytes) noexcept {
     begin(target, op_kind::write, fd);
-    target.state[1] = to_number(from);
-    target.state[2] = bytes;
+    target.memory = to_number(from);
+    target.size = bytes;
     prepare(target, true);
 }
 
-void uring_backend::connect(op& target, int fd, const void* address, std::size_t bytes) noexcept {
+void uring_backend::connect(transfer_op& target, int fd, const void* address,
+                            std::size_t bytes) noexcept {
     begin(target, op_kind::connect, fd);
-    target.state[1] = to_number(address);
-    target.state[2] = bytes;
+    target.memory = to_number(address);
+    target.size = bytes;
     prepare(target, true);
 }
 
 void uring_backend::cancel(op& target) noexcept {
-    if (!target.in_flight || (target.state[0] & flag_cancelled) != 0) {
+    if (!target.in_flight || (target.flags & flag_cancelled) != 0) {
         return;
     }
-    target.state[0] |= flag_cancelled;
+    target.flags |= flag_cancelled;
     // Its own result says nothing we need: the target's completion comes in any case.
     io_uring_sqe& sqe = next_sqe(abi::op_async_cancel, -1, tag_ignore);
     sqe.addr = to_number(&target);
@@ -484,7 +491,7 @@ void uring_backend::complete(const io_uring_cqe& cqe, std::vector<completion>& o
 // Whether the op goes on under the hood: nothing is to be reported now. A completion that is to be
 // reported while the op stays armed gets `more`.
 bool uring_backend::continues(op& target, std::int32_t res, completion& what) noexcept {
-    const bool cancelled = (target.state[0] & flag_cancelled) != 0;
+    const bool cancelled = (target.flags & flag_cancelled) != 0;
     switch (static_cast<op_kind>(target.kind)) {
         case op_kind::accept:
         case op_kind::receive: {
@@ -514,8 +521,8 @@ bool uring_backend::continues(op& target, std::int32_t res, completion& what) no
             return false;
         case op_kind::read:
         case op_kind::write:
-            if ((target.state[0] & flag_polling) != 0 && !cancelled && res >= 0) {
-                target.state[0] &= ~flag_polling;
+            if ((target.flags & flag_polling) != 0 && !cancelled && res >= 0) {
+                target.flags = static_cast<std::uint8_t>(target.flags & ~flag_polling);
                 prepare(target, false);
                 return true;
             }
@@ -531,7 +538,7 @@ bool uring_backend::continues(op& target, std::int32_t res, completion& what) no
 }
 
 void uring_backend::prepare_poll(op& target) noexcept {
-    target.state[0] |= flag_polling;
+    target.flags |= flag_polling;
     const bool reads = static_cast<op_kind>(target.kind) == op_kind::read;
     io_uring_sqe& sqe = next_sqe(abi::op_poll_add, target.fd, to_number(&target));
     io_uring_prep_poll_add(&sqe, target.fd, reads ? POLLIN : POLLOUT);
@@ -552,7 +559,7 @@ void uring_backend::finish(op& target, completion what, std::vector<completion>&
         --in_flight_;
         return;
     }
-    if ((target.state[0] & flag_cancelled) == 0) {
+    if ((target.flags & flag_cancelled) == 0) {
         prepare(target, false);
         return;
     }

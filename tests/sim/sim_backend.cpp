@@ -14,6 +14,8 @@ namespace pillion::sim {
 
 namespace {
 
+io::transfer_op& transfer_of(io::op* of) { return static_cast<io::transfer_op&>(*of); }
+
 enum kind : int { k_accept, k_receive, k_hangup, k_read, k_send, k_write, k_connect };
 
 }  // namespace
@@ -167,32 +169,34 @@ void sim_backend::await_hangup(io::op& target, int fd) noexcept {
     s.in_cancelled = false;
 }
 
-void sim_backend::send(io::op& target, int fd, const iovec* parts, std::size_t count) noexcept {
+void sim_backend::send(io::transfer_op& target, int fd, const iovec* parts,
+                       std::size_t count) noexcept {
     socket& s = at_fd(fd);
     PILLION_ASSERT(!s.closed);
     begin(target, k_send, fd, s.out);
     s.out_cancelled = false;
-    target.state[1] = reinterpret_cast<std::uintptr_t>(parts);
-    target.state[2] = count;
+    target.memory = reinterpret_cast<std::uintptr_t>(parts);
+    target.size = count;
 }
 
-void sim_backend::read(io::op& target, int fd, char* to, std::size_t bytes) noexcept {
+void sim_backend::read(io::transfer_op& target, int fd, char* to, std::size_t bytes) noexcept {
     socket& s = at_fd(fd);
     begin(target, k_read, fd, s.in);
     s.in_cancelled = false;
-    target.state[1] = reinterpret_cast<std::uintptr_t>(to);
-    target.state[2] = bytes;
+    target.memory = reinterpret_cast<std::uintptr_t>(to);
+    target.size = bytes;
 }
 
-void sim_backend::write(io::op& target, int fd, const char* from, std::size_t bytes) noexcept {
+void sim_backend::write(io::transfer_op& target, int fd, const char* from,
+                        std::size_t bytes) noexcept {
     socket& s = at_fd(fd);
     begin(target, k_write, fd, s.out);
     s.out_cancelled = false;
-    target.state[1] = reinterpret_cast<std::uintptr_t>(from);
-    target.state[2] = bytes;
+    target.memory = reinterpret_cast<std::uintptr_t>(from);
+    target.size = bytes;
 }
 
-void sim_backend::connect(io::op& target, int fd, const void*, std::size_t) noexcept {
+void sim_backend::connect(io::transfer_op& target, int fd, const void*, std::size_t) noexcept {
     socket& s = at_fd(fd);
     begin(target, k_connect, fd, s.out);
     s.out_cancelled = false;
@@ -348,8 +352,8 @@ void sim_backend::progress_read(socket& s) {
         return;
     }
     const std::string bytes =
-        take_inbound(s, chunk_of(s, static_cast<std::size_t>(s.in->state[2])));
-    std::memcpy(reinterpret_cast<void*>(s.in->state[1]), bytes.data(), bytes.size());
+        take_inbound(s, chunk_of(s, static_cast<std::size_t>(transfer_of(s.in).size)));
+    std::memcpy(reinterpret_cast<void*>(transfer_of(s.in).memory), bytes.data(), bytes.size());
     end(s.in, static_cast<std::int32_t>(bytes.size()));
 }
 
@@ -368,11 +372,11 @@ void sim_backend::progress_out(socket& s) {
     }
     std::string bytes;
     if (s.out->kind == k_write) {
-        bytes.assign(reinterpret_cast<const char*>(s.out->state[1]),
-                     static_cast<std::size_t>(s.out->state[2]));
+        bytes.assign(reinterpret_cast<const char*>(transfer_of(s.out).memory),
+                     static_cast<std::size_t>(transfer_of(s.out).size));
     } else {
-        const auto* parts = reinterpret_cast<const iovec*>(s.out->state[1]);
-        for (std::size_t i = 0; i < s.out->state[2]; ++i) {
+        const auto* parts = reinterpret_cast<const iovec*>(transfer_of(s.out).memory);
+        for (std::size_t i = 0; i < transfer_of(s.out).size; ++i) {
             bytes.append(static_cast<const char*>(parts[i].iov_base), parts[i].iov_len);
         }
     }

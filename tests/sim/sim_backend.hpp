@@ -128,10 +128,13 @@ class sim_backend final : public io::backend {
     void accept(io::op& target, int listen_fd) noexcept override;
     void receive(io::op& target, int fd) noexcept override;
     void await_hangup(io::op& target, int fd) noexcept override;
-    void send(io::op& target, int fd, const iovec* parts, std::size_t count) noexcept override;
-    void read(io::op& target, int fd, char* to, std::size_t bytes) noexcept override;
-    void write(io::op& target, int fd, const char* from, std::size_t bytes) noexcept override;
-    void connect(io::op& target, int fd, const void* address, std::size_t bytes) noexcept override;
+    void send(io::transfer_op& target, int fd, const iovec* parts,
+              std::size_t count) noexcept override;
+    void read(io::transfer_op& target, int fd, char* to, std::size_t bytes) noexcept override;
+    void write(io::transfer_op& target, int fd, const char* from,
+               std::size_t bytes) noexcept override;
+    void connect(io::transfer_op& target, int fd, const void* address,
+                 std::size_t bytes) noexcept override;
     void cancel(io::op& target) noexcept override;
     void shutdown(int fd, int how) noexcept override;
     std::size_t unread_bytes(int fd) noexcept override { return at_fd(fd).unread(); }

@@ -35,6 +35,27 @@ task<void> log_now(ids& log, int id) {
     co_return;
 }
 
+// A task of a scope by itself, as a function and as a member.
+spawned wait_by_itself(scope&, event& gate, ids& log, int id) {
+    log.push_back(id);
+    co_await gate.wait();
+    log.push_back(-id);
+}
+
+struct waiter {
+    ids& log;
+    spawned wait(scope&, event& gate) {
+        log.push_back(7);
+        co_await gate.wait();
+        log.push_back(-7);
+    }
+};
+
+spawned throw_by_itself(scope&, event& gate) {
+    co_await gate.wait();
+    throw std::runtime_error("by itself");
+}
+
 class scope_test : public testing::Test {
  protected:
     void TearDown() override {
@@ -43,6 +64,36 @@ class scope_test : public testing::Test {
     }
     static void drain() { ready_queue::current().run_all(); }
 };
+
+TEST_F(scope_test, tasks_by_themselves_are_counted_and_waited_for) {
+    event gate;
+    ids log;
+    scope nursery;
+    waiter member{log};
+    wait_by_itself(nursery, gate, log, 1);
+    member.wait(nursery, gate);
+    EXPECT_EQ(log, (ids{1, 7}));
+    EXPECT_EQ(nursery.running(), 2U);
+    EXPECT_EQ(frame_pool::live(), 2U) << "one frame each";
+    scope other;
+    other.spawn(join_then_log(nursery, log));
+    gate.set();
+    drain();
+    EXPECT_EQ(log, (ids{1, 7, -1, -7, 100}));
+    EXPECT_EQ(nursery.running() + other.running(), 0U);
+}
+
+TEST_F(scope_test, an_exception_that_leaves_a_task_by_itself_aborts) {
+    EXPECT_DEATH(
+        {
+            event gate;
+            scope nursery;
+            throw_by_itself(nursery, gate);
+            gate.set();
+            drain();
+        },
+        "an exception escaped a spawned task: by itself");
+}
 
 TEST_F(scope_test, starts_at_once_and_frees_at_the_end) {
     event gate;

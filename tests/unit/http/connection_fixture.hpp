@@ -35,10 +35,12 @@ class idle_backend final : public io::backend {
     void accept(io::op&, int) noexcept override { unexpected(); }
     void receive(io::op&, int) noexcept override { unexpected(); }
     void await_hangup(io::op&, int) noexcept override { unexpected(); }
-    void send(io::op&, int, const iovec*, std::size_t) noexcept override { unexpected(); }
-    void read(io::op&, int, char*, std::size_t) noexcept override { unexpected(); }
-    void write(io::op&, int, const char*, std::size_t) noexcept override { unexpected(); }
-    void connect(io::op&, int, const void*, std::size_t) noexcept override { unexpected(); }
+    void send(io::transfer_op&, int, const iovec*, std::size_t) noexcept override { unexpected(); }
+    void read(io::transfer_op&, int, char*, std::size_t) noexcept override { unexpected(); }
+    void write(io::transfer_op&, int, const char*, std::size_t) noexcept override { unexpected(); }
+    void connect(io::transfer_op&, int, const void*, std::size_t) noexcept override {
+        unexpected();
+    }
     void cancel(io::op&) noexcept override { unexpected(); }
     void shutdown(int, int) noexcept override { unexpected(); }
     std::size_t unread_bytes(int) noexcept override { return 0; }

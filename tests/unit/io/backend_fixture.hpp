@@ -42,8 +42,8 @@ inline std::unique_ptr<backend> make_named(const std::string& name, std::string&
 }
 
 // An op that remembers what became of it.
-struct recorder : op {
-    recorder() : op(&recorder::complete) {}
+struct recorder : transfer_op {
+    recorder() : transfer_op(&recorder::complete) {}
     static void complete(op& self, const completion& what) noexcept {
         auto& me = static_cast<recorder&>(self);
         me.results.push_back(what.res);

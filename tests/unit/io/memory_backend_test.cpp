@@ -70,9 +70,9 @@ TEST(MemoryBackend, WaitsForHelpersWhileTheClockStands) {
 
 TEST(MemoryBackend, DescriptorsAreRefused) {
     loop_of_memory m;
-    struct watched : op {
+    struct watched : transfer_op {
         watched()
-            : op([](op& self, const completion& what) noexcept {
+            : transfer_op([](op& self, const completion& what) noexcept {
                   static_cast<watched&>(self).res = what.res;
               }) {}
         std::int32_t res = 0;
