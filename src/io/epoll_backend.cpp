@@ -543,7 +543,8 @@ void epoll_backend::try_transfer(fd_record& r, int fd, bool reads) noexcept {
         return try_later(r, fd);
     }
     if (moved == -EAGAIN) {
-        (reads ? r.readable : r.writable) = false;
+        r.readable = r.readable && !reads;
+        r.writable = r.writable && reads;
         return;
     }
     finish(slot, static_cast<std::int32_t>(moved));
