@@ -3,6 +3,7 @@ TCP. A server that is slower than its client sleeps less and is woken less, so t
 request depends on the client: ratios of two clients do not compare."""
 
 import json
+import pathlib
 import re
 import socket
 import subprocess
@@ -65,7 +66,7 @@ class Mload(load.Load):
         method = "server/discover" if scenario == load.PING else scenario[0]
         params, headers = {}, []
         if method == "tools/call":
-            arguments = json.loads(open(scenario[-1][1:], encoding="utf-8").read())
+            arguments = json.loads(pathlib.Path(scenario[-1][1:]).read_text(encoding="utf-8"))
             params = {"name": "echo", "arguments": arguments}
         if server.revision == asking.MODERN:
             params["_meta"] = asking.META
