@@ -15,7 +15,7 @@ from servers import free_port
 CONNECTIONS = (1, 16, 64, 256, 1000)  # of W5
 OPEN_RATE = 1000
 OPEN_CONNECTIONS = 16
-THREADS_RATE = 40_000
+THREADS_RATE = 20_000
 SHARE_CONNECTIONS = 64
 METRICS = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
 

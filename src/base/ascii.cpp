@@ -30,6 +30,10 @@ bool has_none(std::string_view text, Maybe maybe_bad, Bad is_bad) noexcept {
     const char* const end = at + text.size();
     for (; end - at >= 8 && !maybe_bad(swar::load<std::uint64_t>(at)); at += 8) {
     }
+    // The last bytes once more, with some before them.
+    if (end - at < 8 && text.size() >= 8 && !maybe_bad(swar::load<std::uint64_t>(end - 8))) {
+        return true;
+    }
     return std::none_of(at, end, is_bad);
 }
 
@@ -39,10 +43,9 @@ bool is_field_value(std::string_view text) noexcept {
     return has_none(text, maybe_control, is_control);
 }
 
-bool is_ascii_field_value(std::string_view text) noexcept {
-    return has_none(
-        text, [](std::uint64_t word) { return maybe_control(word) || swar::has_high(word); },
-        [](char c) { return is_control(c) || static_cast<unsigned char>(c) >= 0x80; });
+bool is_ascii(std::string_view text) noexcept {
+    return has_none(text, swar::has_high,
+                    [](char c) { return static_cast<unsigned char>(c) >= 0x80; });
 }
 
 bool equals_ignore_case(std::string_view a, std::string_view b) noexcept {

@@ -71,8 +71,9 @@ bool is_token(std::string_view text) noexcept;
 // True when `text` may stand as a field value: no control bytes but tab (RFC 9110 §5.5). The empty
 // value is one.
 bool is_field_value(std::string_view text) noexcept;
-// … and no byte from 0x80 on, whose meaning nobody knows.
-bool is_ascii_field_value(std::string_view text) noexcept;
+
+// True when there is no byte from 0x80 on.
+bool is_ascii(std::string_view text) noexcept;
 
 // Equality that ignores the case of A–Z.
 bool equals_ignore_case(std::string_view a, std::string_view b) noexcept;

@@ -10,11 +10,15 @@
 #include <memory>
 #include <vector>
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 #include "base/ascii.hpp"
+#include "base/assert.hpp"
 #include "base/iso_time.hpp"
 #include "base/limits.hpp"
 #include "base/log_writer.hpp"
-#include "base/swar.hpp"
 
 namespace pillion::log {
 
@@ -28,21 +32,98 @@ std::atomic<format> line_format{format::text};
 std::atomic<int> descriptor{2};
 std::atomic<log_writer*> current_writer{nullptr};
 
-// What a loop's thread has logged in this turn.
-struct collected_lines {
+// What a loop's thread has logged in this turn. Lines are built where they are kept.
+class collected_lines {
+ public:
     bool on = false;
     bool urgent = false;
-    std::string text;
+
+    // For one more line, unless it is full.
+    char* room() noexcept { return text_.get() + used_; }
+    bool is_full() const noexcept { return used_ + line_bytes_max > bytes_max; }
+    void add(std::size_t bytes) noexcept { used_ += bytes; }
+    std::string_view text() const noexcept { return {text_.get(), used_}; }
+    void clear() noexcept { used_ = 0; }
+    void make_room() {
+        if (text_ == nullptr) {
+            text_ = std::make_unique_for_overwrite<char[]>(bytes_max);
+        }
+    }
+
+ private:
+    static constexpr std::size_t bytes_max = 64 * 1024;
+    std::unique_ptr<char[]> text_;
+    std::size_t used_ = 0;
 };
 thread_local collected_lines collected;
-constexpr std::size_t collected_bytes_max = 64 * 1024;
 
 constexpr std::string_view level_names[] = {"debug", "info", "warn", "error", "off"};
 
-// Builds one line. Once something did not fit, nothing more is added but the closing mark.
+#if defined(__SSE2__)
+
+// 1 to 16 bytes, and some of them again where they are fewer.
+__m128i load_some(const char* at, std::size_t bytes) noexcept {
+    if (bytes >= 8) {
+        return _mm_unpacklo_epi64(
+            _mm_loadl_epi64(reinterpret_cast<const __m128i*>(at)),
+            _mm_loadl_epi64(reinterpret_cast<const __m128i*>(at + bytes - 8)));
+    }
+    std::uint32_t first = 0;
+    std::uint32_t last = 0;
+    if (bytes >= 4) {
+        std::memcpy(&first, at, 4);
+        std::memcpy(&last, at + bytes - 4, 4);
+    } else {
+        const char three[] = {at[0], at[bytes / 2], at[bytes - 1], at[0]};
+        std::memcpy(&first, three, 4);
+        last = first;
+    }
+    const __m128i two = _mm_unpacklo_epi32(_mm_cvtsi32_si128(static_cast<int>(first)),
+                                           _mm_cvtsi32_si128(static_cast<int>(last)));
+    return _mm_unpacklo_epi64(two, two);
+}
+
+bool is_clean_block(__m128i v, bool one_word) noexcept {
+    // Bytes of 0x80 and above are negative.
+    __m128i bad = _mm_cmplt_epi8(v, _mm_set1_epi8(one_word ? '!' : ' '));
+    bad = _mm_or_si128(bad, _mm_cmpeq_epi8(v, _mm_set1_epi8(0x7f)));
+    bad = _mm_or_si128(bad, _mm_cmpeq_epi8(v, _mm_set1_epi8('"')));
+    bad = _mm_or_si128(bad, _mm_cmpeq_epi8(v, _mm_set1_epi8('\\')));
+    // Where spaces may stand, '=' may: compared with what is bad anyway.
+    bad = _mm_or_si128(bad, _mm_cmpeq_epi8(v, _mm_set1_epi8(one_word ? '=' : '"')));
+    return _mm_movemask_epi8(bad) == 0;
+}
+
+#endif
+
+// Printable ASCII that needs no escape; a name or a number, where it holds no '=' and no space.
+bool is_clean(std::string_view text, bool one_word) noexcept {
+    const char* at = text.data();
+    const char* const end = at + text.size();
+#if defined(__SSE2__)
+    if (text.size() >= 16) {
+        for (; end - at >= 16; at += 16) {
+            if (!is_clean_block(_mm_loadu_si128(reinterpret_cast<const __m128i*>(at)), one_word)) {
+                return false;
+            }
+        }
+        return is_clean_block(_mm_loadu_si128(reinterpret_cast<const __m128i*>(end - 16)),
+                              one_word);
+    }
+    return text.empty() || is_clean_block(load_some(at, text.size()), one_word);
+#else
+    const char first = one_word ? '!' : ' ';
+    return std::all_of(at, end, [=](char c) {
+        return c >= first && c < 0x7f && c != '"' && c != '\\' && !(one_word && c == '=');
+    });
+#endif
+}
+
+// Builds one line in the line_bytes_max bytes at `to`. Once something did not fit, nothing more is
+// added but the closing mark.
 class line {
  public:
-    explicit line(bool json) noexcept : json_(json) {}
+    line(bool json, char* to) noexcept : text_(to), json_(json) {}
 
     void begin(level l, std::string_view event) noexcept {
         const std::string_view time = now();
@@ -53,13 +134,13 @@ class line {
             raw("\",\"level\":\"");
             raw(name);
             raw("\",\"event\":");
-            quoted(event);
+            word(event);
         } else {
             raw(time);
             raw(" ");
             raw(name);
             raw(" ");
-            plain_or_quoted(event);
+            word(event);
         }
     }
 
@@ -68,23 +149,13 @@ class line {
             return;
         }
         const std::size_t before = used_;
-        if (json_) {
-            raw(",");
-            quoted(f.key);
-            raw(":");
-        } else {
-            raw(" ");
-            raw(f.key);
-            raw("=");
-        }
-        if (cut_) {
-            used_ = before;  // no half keys
+        if (!(json_ ? joined(",\"", f.key, "\":") : joined(" ", f.key, "="))) {
             return;
         }
         const std::size_t value_at = used_;
         value(f);
         if (cut_ && f.kind != field::type::text) {
-            used_ = before;  // half a number would be a lie
+            used_ = before;  // half a number or name would be a lie
         } else if (cut_ && used_ == value_at) {
             used_ = before;
         }
@@ -131,12 +202,30 @@ class line {
         return true;
     }
 
+    // Whole or not at all.
+    template <std::size_t Before, std::size_t Behind>
+    bool joined(const char (&before)[Before], std::string_view name,
+                const char (&behind)[Behind]) noexcept {
+        if (used_ + Before + name.size() + Behind > limit_) {
+            cut_ = true;
+            return false;
+        }
+        char* const to = text_ + used_;
+        std::memcpy(to, before, Before - 1);
+        std::memcpy(to + Before - 1, name.data(), name.size());
+        std::memcpy(to + Before - 1 + name.size(), behind, Behind - 1);
+        used_ += Before + name.size() + Behind - 2;
+        return true;
+    }
+
     void value(const field& f) noexcept {
         char digits[40];
         std::to_chars_result made{digits, std::errc{}};
         switch (f.kind) {
             case field::type::text:
                 return json_ ? quoted(f.text) : plain_or_quoted(f.text);
+            case field::type::word:
+                return word(f.text);
             case field::type::boolean:
                 raw(f.boolean ? "true" : "false");
                 return;
@@ -157,23 +246,10 @@ class line {
         raw({digits, static_cast<std::size_t>(made.ptr - digits)});
     }
 
-    // Printable ASCII that needs no escape; a name or a number, where it holds no '=' and no space.
-    static bool is_clean(std::string_view text, bool one_word) noexcept {
-        namespace swar = base::swar;
-        const unsigned char first = one_word ? '!' : ' ';
-        const char* at = text.data();
-        const char* const end = at + text.size();
-        for (; end - at >= 8; at += 8) {
-            const auto word = swar::load<std::uint64_t>(at);
-            if (swar::has_less(word, first) || swar::has_high(word) || swar::has_byte(word, 0x7f) ||
-                swar::has_byte(word, '"') || swar::has_byte(word, '\\') ||
-                (one_word && swar::has_byte(word, '='))) {
-                return false;
-            }
-        }
-        return std::all_of(at, end, [=](char c) {
-            return c >= first && c < 0x7f && c != '"' && c != '\\' && !(one_word && c == '=');
-        });
+    void word(std::string_view text) noexcept {
+        PILLION_DEBUG_ASSERT(is_clean(text, true));
+        const bool whole = json_ ? joined("\"", text, "\"") : raw(text);
+        static_cast<void>(whole);
     }
 
     void plain_or_quoted(std::string_view text) noexcept {
@@ -232,7 +308,7 @@ class line {
         return raw({brief, sizeof brief});
     }
 
-    char text_[line_bytes_max];
+    char* text_;
     std::size_t used_ = 0;
     std::size_t limit_ = line_bytes_max - tail_bytes;
     bool cut_ = false;
@@ -282,49 +358,60 @@ std::uint64_t dropped() noexcept {
 
 void collect(bool on) noexcept {
     hand_over();
+    if (on) {
+        collected.make_room();
+    }
     collected.on = on;
 }
 
 void hand_over() noexcept {
-    if (collected.text.empty()) {
+    const std::string_view text = collected.text();
+    if (text.empty()) {
         return;
     }
     if (log_writer* const to = current_writer.load(std::memory_order_acquire)) {
-        to->put(collected.text, collected.urgent);
+        to->put(text, collected.urgent);
     } else {
-        static_cast<void>(!::write(descriptor.load(std::memory_order_relaxed),
-                                   collected.text.data(), collected.text.size()));
+        static_cast<void>(
+            !::write(descriptor.load(std::memory_order_relaxed), text.data(), text.size()));
     }
-    collected.text.clear();
+    collected.clear();
     collected.urgent = false;
 }
 
-void detail::render(std::string& to, level l, std::string_view event,
-                    std::initializer_list<field> fields) noexcept {
-    line made(line_format.load(std::memory_order_relaxed) == format::json);
+namespace {
+
+// Builds a line at `to`, which has room for the longest.
+std::string_view build(char* to, level l, std::string_view event,
+                       std::initializer_list<field> fields) noexcept {
+    line made(line_format.load(std::memory_order_relaxed) == format::json, to);
     made.begin(l, event);
     for (const field& f : fields) {
         made.add(f);
     }
-    to.append(made.finish());
+    return made.finish();
+}
+
+}  // namespace
+
+void detail::render(std::string& to, level l, std::string_view event,
+                    std::initializer_list<field> fields) noexcept {
+    char room[line_bytes_max];
+    to.append(build(room, l, event, fields));
 }
 
 void detail::emit(level l, std::string_view event, std::initializer_list<field> fields) noexcept {
-    line made(line_format.load(std::memory_order_relaxed) == format::json);
-    made.begin(l, event);
-    for (const field& f : fields) {
-        made.add(f);
-    }
-    const std::string_view text = made.finish();
     log_writer* const writer = current_writer.load(std::memory_order_acquire);
     if (writer != nullptr && collected.on) {
-        collected.text.append(text);
+        collected.add(build(collected.room(), l, event, fields).size());
         collected.urgent = collected.urgent || l >= level::warn;
-        if (collected.text.size() > collected_bytes_max) {
+        if (collected.is_full()) {
             hand_over();
         }
         return;
     }
+    char room[line_bytes_max];
+    const std::string_view text = build(room, l, event, fields);
     if (writer != nullptr) {
         return writer->put(text, l >= level::warn);
     }

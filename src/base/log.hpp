@@ -22,7 +22,7 @@ enum class format : std::uint8_t { text, json };
 
 // One field of a line. Holds views: valid for the statement that logs it.
 struct field {
-    enum class type : std::uint8_t { text, integer, natural, real, boolean };
+    enum class type : std::uint8_t { text, word, integer, natural, real, boolean };
     std::string_view key;
     type kind = type::text;
     std::string_view text;
@@ -73,6 +73,13 @@ inline field kv(std::string_view key, double value) noexcept {
     f.key = key;
     f.kind = field::type::real;
     f.real = value;
+    return f;
+}
+
+// A name of ours: visible ASCII without '"', '\\' and '=', which nobody looks at again.
+inline field kv_word(std::string_view key, std::string_view name) noexcept {
+    field f = kv(key, name);
+    f.kind = field::type::word;
     return f;
 }
 

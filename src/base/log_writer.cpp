@@ -17,7 +17,8 @@ namespace {
 // A pipe that has room takes this much without waiting (PIPE_BUF).
 constexpr std::size_t piece_bytes = 4096;
 constexpr int poll_ms = 20;
-constexpr std::chrono::milliseconds collect_time(5);
+// Between two writes, each of which costs a loop's core two switches of threads.
+constexpr std::chrono::milliseconds collect_time(20);
 
 // A file that takes whatever comes, without waiting for a reader.
 bool is_regular(int fd) noexcept {
@@ -56,9 +57,11 @@ void log_writer::put(std::string_view lines, bool urgent) noexcept {
         if (queue_.size() + lines.size() > queue_bytes_max_) {
             return count_dropped(lines);
         }
-        wakes = queue_.empty() || (urgent && !urgent_);
+        const bool was_due = is_due();
+        wakes = queue_.empty();
         queue_.append(lines);
         urgent_ = urgent_ || urgent;
+        wakes = wakes || (is_due() && !was_due);
     }
     if (wakes) {
         wake_.notify_one();
@@ -73,12 +76,12 @@ void log_writer::count_dropped(std::string_view lines) noexcept {
 void log_writer::run() noexcept {
     std::uint64_t told = 0;
     std::string batch;
+    // The first lines after a silence are written at once.
+    std::chrono::steady_clock::time_point next{};
     std::unique_lock lock(mutex_);
     while (true) {
         wake_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
-        if (!stopping_ && !urgent_) {
-            wake_.wait_for(lock, collect_time, [this] { return stopping_ || urgent_; });
-        }
+        wake_.wait_until(lock, next, [this] { return stopping_ || is_due(); });
         if (queue_.empty()) {
             break;
         }
@@ -98,6 +101,7 @@ void log_writer::run() noexcept {
             goes_on = write_all(batch, unwritten);
             told = unwritten == 0 ? lost : told;
         }
+        next = std::chrono::steady_clock::now() + collect_time;
         lock.lock();
         if (!goes_on) {
             break;

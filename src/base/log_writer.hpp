@@ -27,7 +27,8 @@ class log_writer {
     // stop(0), if that has not been done.
     ~log_writer();
 
-    // Takes whole lines. They are written soon; at once when `urgent`. Never waits for the reader.
+    // Takes whole lines. They are written within 20 ms; at once when `urgent`, many, or the first
+    // ones for a while. Never waits for the reader.
     void put(std::string_view lines, bool urgent) noexcept;
 
     // Ends the thread: what waits is written first, as long as the reader takes it within
@@ -39,6 +40,8 @@ class log_writer {
 
  private:
     void run() noexcept;
+    // What waits is not to be collected any longer. Under the mutex.
+    bool is_due() const noexcept { return urgent_ || queue_.size() >= queue_bytes_max_ / 4; }
     // False when it was given up. `unwritten`: how much of the end is lost.
     bool write_all(std::string_view lines, std::size_t& unwritten) noexcept;
     void count_dropped(std::string_view lines) noexcept;

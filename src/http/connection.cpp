@@ -167,18 +167,22 @@ connection::step connection::read_head() noexcept {
     if (input_.size() == 0) {
         return head_incomplete();
     }
-    const parse_outcome outcome = parse_request_head(input_.data(), input_.size(), head_scanned_,
-                                                     server_.head_, server_.limits().head);
-    if (outcome.state == parse_state::need_more) {
-        head_scanned_ = input_.size();
-        return head_incomplete();
-    }
-    if (outcome.state == parse_state::failed) {
-        choose_request_id({});
-        return refuse_and_close(nullptr, outcome.status, outcome.reason);
+    head_ = server_.memo_.find(input_.data(), input_.size());
+    if (head_ == nullptr) {
+        const parse_outcome outcome = parse_request_head(
+            input_.data(), input_.size(), head_scanned_, server_.head_, server_.limits().head);
+        if (outcome.state == parse_state::need_more) {
+            head_scanned_ = input_.size();
+            return head_incomplete();
+        }
+        if (outcome.state == parse_state::failed) {
+            choose_request_id({});
+            return refuse_and_close(nullptr, outcome.status, outcome.reason);
+        }
+        head_ = server_.memo_.add(server_.head_);
+        head_ = head_ != nullptr ? head_ : &server_.head_;
     }
     head_scanned_ = 0;
-    head_ = &server_.head_;
     input_.consume(head_->bytes);
     learn_request();
     const admission verdict = server_.handler().admit(exchange_);

@@ -195,8 +195,8 @@ class connection final : public io::stream_reader, public base::list_hook<> {
     char request_id_[40];             // room for the usual ones
     base::chunk* long_id_ = nullptr;  // holds any other
 
-    // The head of the request under way until its handler has returned: the server's, or a copy of
-    // our own while the body is coming.
+    // The head of the request under way until its handler has returned: the server's, one that its
+    // memo knows, or a copy of our own while the body is coming.
     request_head* head_ = nullptr;
     base::chunk* kept_head_ = nullptr;
 };

@@ -80,15 +80,15 @@ void connection_input::append(const char* data, std::size_t bytes) noexcept {
 
 const char* connection_input::retain_head(const char* head, std::size_t bytes) noexcept {
     PILLION_ASSERT(head_ == nullptr && window_bytes_ == 0);
-    if (lent_) {
-        head_ = pool_->take(bytes + limits::padding);
-        std::memcpy(head_->data(), head, bytes);
-        return head_->data();
+    if (!lent_ && head + bytes == window_) {
+        // It was read from the spill, which holds nothing else any more.
+        head_ = spill_;
+        spill_ = nullptr;
+        return head;
     }
-    // It was read from the spill, which holds nothing else any more.
-    head_ = spill_;
-    spill_ = nullptr;
-    return head;
+    head_ = pool_->take(bytes + limits::padding);
+    std::memcpy(head_->data(), head, bytes);
+    return head_->data();
 }
 
 void connection_input::release_head() noexcept {

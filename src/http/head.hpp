@@ -224,6 +224,10 @@ struct request_head : head_fields {
     bool has_content_length = false;
     // The client waits for "100 Continue": HTTP/1.1, and a body is announced (RFC 9110 §10.1.1).
     bool expect_continue = false;
+
+    // What the handler makes of the text of this head alone, in its own terms; 0 at first. It stays
+    // with a head that comes again (http/head_memo).
+    mutable std::uint32_t verdict = 0;
 };
 
 }  // namespace pillion::http

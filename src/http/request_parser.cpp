@@ -322,6 +322,7 @@ parse_outcome head_reader::run() noexcept {
 void reset(request_head& out, const char* data, std::size_t fields_max) noexcept {
     out.reset_fields(data, fields_max);
     out.host_range = {};
+    out.verdict = 0;
     out.content_length = 0;
     out.chunked = out.has_content_length = out.expect_continue = false;
 }

@@ -15,6 +15,7 @@
 #include "coro/scope.hpp"
 #include "http/date.hpp"
 #include "http/exchange.hpp"
+#include "http/head_memo.hpp"
 #include "http/request_parser.hpp"
 #include "io/reactor.hpp"
 #include "io/stream.hpp"
@@ -81,7 +82,10 @@ class server {
     request_handler& handler() noexcept { return handler_; }
     const server_limits& limits() const noexcept { return limits_; }
     // From now on; times that run already end as they were set.
-    void change(const server_limits& to) noexcept { limits_ = to; }
+    void change(const server_limits& to) noexcept {
+        limits_ = to;
+        memo_.clear();
+    }
     bool draining() const noexcept { return draining_; }
 
  private:
@@ -96,7 +100,8 @@ class server {
     coro::scope tasks_;
     date_cache dates_;
     base::seeded_random random_;  // of request ids, and of when slow peers are looked at
-    request_head head_;           // the one that a connection is reading
+    request_head head_;           // the one that a connection is reading, unless memo_ knows it
+    head_memo memo_;
     server_counts counts_;
     std::size_t count_ = 0;
     std::atomic<std::size_t>* shown_ = nullptr;

@@ -19,6 +19,11 @@ namespace {
 
 using code = parse_error::code;
 
+#if defined(__x86_64__)
+// Behind the first block of a string; what is longer is worth a call.
+constexpr std::ptrdiff_t near_bytes = 48;
+#endif
+
 const char* text_of(code kind) noexcept {
     switch (kind) {
         case code::none:
@@ -326,11 +331,16 @@ template <scan_variant V>
 char* parser<V>::long_string(char* text, char* at, node* out) noexcept {
 #if defined(__x86_64__)
     if constexpr (V != scan_variant::portable) {
-        // One more block before the call.
-        const auto hits = simd::mask_of(simd::special_or_high_16(simd::load_16(at)));
-        char* const end = at + (hits != 0 ? std::countr_zero(hits) : 0);
-        if (hits != 0 && *end == '"' && end < end_) {
-            return end_string(text, end, end + 1, out);
+        // Some more blocks before the call: names of members of `_meta` have 40 bytes.
+        for (char* const near = at + near_bytes; at < near && at < end_; at += 16) {
+            const auto hits = simd::mask_of(simd::special_or_high_16(simd::load_16(at)));
+            if (hits != 0) {
+                char* const end = at + std::countr_zero(hits);
+                if (*end == '"' && end < end_) {
+                    return end_string(text, end, end + 1, out);
+                }
+                break;
+            }
         }
     }
 #endif

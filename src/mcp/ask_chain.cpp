@@ -64,8 +64,8 @@ ask_chain& ask_chain::of(request& r) noexcept {
 }
 
 bool ask_chain::read(request& r, fault& why) {
-    const json::view state = r.params["requestState"];
-    const json::view responses = r.params["inputResponses"];
+    const json::view state = r.usual.request_state;
+    const json::view responses = r.usual.input_responses;
     if (!state.exists() && !responses.exists()) {
         return true;
     }

@@ -29,9 +29,11 @@ std::uint32_t row_of(const request& r) noexcept {
 // One line a call (STANDARD row 108); never arguments, tokens or bodies.
 void log_call(const request& r, std::int64_t duration_us, std::size_t bytes) noexcept {
     using log::kv;
+    using log::kv_word;
+    // The method is one that is known.
     log::info("mcp.call",
-              {kv("method", r.method), kv("target", r.target), kv("request_id", r.request_id),
-               kv("duration_us", duration_us), kv("status", r.outcome), kv("bytes", bytes),
+              {kv_word("method", r.method), kv("target", r.target), kv("request_id", r.request_id),
+               kv("duration_us", duration_us), kv_word("status", r.outcome), kv("bytes", bytes),
                log::kv_unless_empty("principal", r.principal),
                log::kv_unless_empty("trace_id", r.trace.trace_id())});
 }

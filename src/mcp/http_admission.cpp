@@ -126,26 +126,49 @@ std::uint16_t http_transport::admit_sse(const http::request_head& head, place wh
     return has_json(head) && !head.has(header_id::content_encoding) ? 0 : 415;
 }
 
+http_transport::standing http_transport::judge(const http::request_head& head) noexcept {
+    const place where = place_of(head.path());
+    if (where == place::nowhere) {
+        return {where, 404};
+    }
+    if (token_in_query(head.query())) {
+        return {where, 400};
+    }
+    if (!origin_ok(head)) {
+        return {where, 403};
+    }
+    if (where == place::mcp) {
+        return {where, admit_mcp(head)};
+    }
+    if (where == place::sse || where == place::messages) {
+        return {where, admit_sse(head, where)};
+    }
+    const bool reads = head.m == http::method::get || head.m == http::method::head;
+    return {where, reads                           ? std::uint16_t{0}
+                   : head.m == http::method::other ? std::uint16_t{501}
+                                                   : std::uint16_t{405}};
+}
+
+// A head that comes again keeps its verdict: the rules it was judged by, 12 bits of status, 4 bits
+// of place.
+http_transport::standing http_transport::standing_of(const http::request_head& head) noexcept {
+    if (head.verdict >> 16U != rules_) {
+        const standing made = judge(head);
+        head.verdict = std::uint32_t{rules_} << 16U | std::uint32_t{made.refuse_status} << 4U |
+                       static_cast<std::uint32_t>(made.where);
+    }
+    return {static_cast<place>(head.verdict & 15U),
+            static_cast<std::uint16_t>(head.verdict >> 4U & 0xFFFU)};
+}
+
 http::admission http_transport::admit(const http::exchange& ex) noexcept {
     const http::request_head& head = ex.head();
     http::admission a;
     retry_after_s_ = 0;
     refusal_text_ = {};
     a.body_bytes_max = engine_.options().body_bytes_max;
-    const place where = place_of(head.path());
-    if (where == place::nowhere) {
-        a.refuse_status = 404;
-    } else if (token_in_query(head.query())) {
-        a.refuse_status = 400;
-    } else if (!origin_ok(head)) {
-        a.refuse_status = 403;
-    } else if (where == place::mcp) {
-        a.refuse_status = admit_mcp(head);
-    } else if (where == place::sse || where == place::messages) {
-        a.refuse_status = admit_sse(head, where);
-    } else if (head.m != http::method::get && head.m != http::method::head) {
-        a.refuse_status = head.m == http::method::other ? 501 : 405;
-    }
+    const auto [where, refuse_status] = standing_of(head);
+    a.refuse_status = refuse_status;
     if (a.refuse_status == 0 && head.has_content_length && head.content_length > a.body_bytes_max) {
         a.refuse_status = 413;
     }

@@ -79,7 +79,7 @@ http_client& http_transport::client_of(http::exchange& ex) {
 }
 
 void http_transport::handle(http::exchange& ex) noexcept {
-    switch (place_of(ex.head().path())) {
+    switch (standing_of(ex.head()).where) {
         case place::mcp:
             switch (ex.head().m) {
                 case http::method::post:

@@ -43,6 +43,7 @@ class http_transport final : public http::request_handler {
     void change(http_options to) noexcept {
         options_ = std::move(to);
         hosts_.clear();
+        rules_ = rules_ == UINT16_MAX ? 1 : static_cast<std::uint16_t>(rules_ + 1);
     }
 
     std::uint16_t on_open(http::exchange& first) noexcept override;
@@ -57,6 +58,13 @@ class http_transport final : public http::request_handler {
     enum class place : std::uint8_t { mcp, sse, messages, health, ready, home, nowhere };
     static constexpr std::string_view allow_mcp = "POST, GET, DELETE, OPTIONS";
     static bool header_says_modern(const http::request_head& head) noexcept;
+    // What the text of a head decides.
+    struct standing {
+        place where;
+        std::uint16_t refuse_status;
+    };
+    standing standing_of(const http::request_head& head) noexcept;
+    standing judge(const http::request_head& head) noexcept;
     place place_of(std::string_view path) const noexcept;
     std::uint16_t admit_caller(const http::exchange& ex, place where) noexcept;
     std::uint16_t admit_sse(const http::request_head& head, place where) noexcept;
@@ -90,6 +98,7 @@ class http_transport final : public http::request_handler {
     http::field_memo<http::accepts> accepts_;
     http::field_memo<bool> json_types_;
     http::field_memo<bool> hosts_;
+    std::uint16_t rules_ = 1;  // which rules a head was judged by; never 0
     // Of the refusal that admit() has just decided on; refuse() follows before anything else.
     std::uint32_t retry_after_s_ = 0;
     safe_text refusal_text_;

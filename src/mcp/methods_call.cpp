@@ -262,7 +262,7 @@ const completion_handler* find_completion(const registry& reg, json::view params
 }  // namespace
 
 void engine::method_tools_call(request& r) {
-    const json::view name = r.params["name"];
+    const json::view name = r.usual.name;
     if (!name.is_string()) {
         return refuse(r, bad_params("name is required", name_required));
     }
@@ -280,7 +280,7 @@ void engine::method_tools_call(request& r) {
             return refuse_call(*this, r, why);
         }
     }
-    r.arguments = r.params["arguments"];
+    r.arguments = r.usual.arguments;
     if (r.arguments.exists() && !r.arguments.is_object()) {
         return refuse(r, bad_params("arguments must be an object",
                                     R"({"field":"arguments","reason":"type"})"));
@@ -326,7 +326,7 @@ void engine::run_gated(request& r) {
 }
 
 void engine::method_prompts_get(request& r) {
-    const json::view name = r.params["name"];
+    const json::view name = r.usual.name;
     if (!name.is_string()) {
         return refuse(r, bad_params("name is required", name_required));
     }
@@ -336,7 +336,7 @@ void engine::method_prompts_get(request& r) {
         r.outcome = "not_found";
         return refuse(r, bad_params("Unknown prompt", R"({"field":"name","reason":"not_found"})"));
     }
-    r.arguments = r.params["arguments"];
+    r.arguments = r.usual.arguments;
     if (r.arguments.exists() && !r.arguments.is_object()) {
         return refuse(r, bad_params("arguments must be an object",
                                     R"({"field":"arguments","reason":"type"})"));
@@ -365,7 +365,7 @@ void engine::method_prompts_get(request& r) {
 }
 
 void engine::method_resources_read(request& r) {
-    const json::view uri = r.params["uri"];
+    const json::view uri = r.usual.uri;
     if (!uri.is_string() || uri.str().empty()) {
         return refuse(r, bad_params("uri is required", R"({"field":"uri","reason":"required"})"));
     }

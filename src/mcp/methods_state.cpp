@@ -100,7 +100,7 @@ void engine::method_set_level(request& r) {
 }
 
 void engine::method_subscribe(request& r, bool on) {
-    const json::view uri = r.params["uri"];
+    const json::view uri = r.usual.uri;
     if (!uri.is_string() || uri.str().empty()) {
         return reply_error(r,
                            bad_params("uri is required", R"({"field":"uri","reason":"required"})"));

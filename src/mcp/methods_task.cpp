@@ -222,7 +222,7 @@ void engine::method_tasks_update(request& r) {
     if (found == nullptr) {
         return reply_error(r, why);
     }
-    const json::view responses = r.params["inputResponses"];
+    const json::view responses = r.usual.input_responses;
     if (!responses.is_object()) {
         refusal(why, rpc::invalid_params, "inputResponses is required",
                 R"({"field":"inputResponses","reason":"required"})");

@@ -25,8 +25,9 @@ bool mismatch(fault& why, safe_text message) noexcept {
     return fail(why, rpc::header_mismatch, 400, message);
 }
 
+// The HTTP layer has refused control bytes.
 bool usable(const http::request_head& head, http::header_id id) noexcept {
-    return head.count(id) == 1 && base::is_ascii_field_value(head.get(id));
+    return head.count(id) == 1 && base::is_ascii(head.get(id));
 }
 
 bool unsupported(request& r, std::string_view requested, fault& why) {
@@ -101,9 +102,9 @@ json::view mirrored_name(const request& r) noexcept {
     switch (r.mid) {
         case method_id::tools_call:
         case method_id::prompts_get:
-            return r.params["name"];
+            return r.usual.name;
         case method_id::resources_read:
-            return r.params["uri"];
+            return r.usual.uri;
         case method_id::tasks_get:
         case method_id::tasks_update:
         case method_id::tasks_cancel:
@@ -249,7 +250,7 @@ bool check_param_headers(request& r, fault& why) {
             continue;
         }
         const std::string_view value = r.head->find(p.header_name);
-        if (!in_body || count != 1 || !base::is_ascii_field_value(value) ||
+        if (!in_body || count != 1 || !base::is_ascii(value) ||
             !param_matches(argument, value, r.memory)) {
             return mismatch(why, "Mcp-Param header does not match the arguments");
         }

@@ -67,7 +67,8 @@ struct request_state : base::list_hook<in_flight_tag> {
     // What the request is given, with what its _meta says.
     void set_params(json::view given) noexcept {
         params = given;
-        meta = mcp::request_meta::of(given);
+        usual = mcp::request_params::of(given);
+        meta = mcp::request_meta::of(usual.meta);
     }
 
     // Who pays for it, and whose it is.
@@ -107,7 +108,8 @@ struct request_state : base::list_hook<in_flight_tag> {
 
     json::view id;
     json::view params;
-    mcp::request_meta meta;  // of params
+    mcp::request_params usual;  // members of params
+    mcp::request_meta meta;     // what its _meta says
     json::view arguments;
     json::view client_capabilities;
     json::view progress_token;

@@ -30,11 +30,40 @@ json::view* slot_of(request_meta& m, std::string_view key) noexcept {
     }
 }
 
+json::view* slot_of(request_params& p, std::string_view key) noexcept {
+    switch (key.size()) {
+        case 3:
+            return key == "uri" ? &p.uri : nullptr;
+        case 4:
+            return key == "name" ? &p.name : nullptr;
+        case 5:
+            return key == "_meta" ? &p.meta : nullptr;
+        case 9:
+            return key == "arguments" ? &p.arguments : nullptr;
+        case 12:
+            return key == "requestState" ? &p.request_state : nullptr;
+        case 14:
+            return key == "inputResponses" ? &p.input_responses : nullptr;
+        default:
+            return nullptr;
+    }
+}
+
 }  // namespace
 
-request_meta request_meta::of(json::view params) noexcept {
+request_params request_params::of(json::view params) noexcept {
+    request_params p;
+    json::for_each_member(params, [&p](std::string_view key, json::view value) {
+        if (json::view* const slot = slot_of(p, key)) {
+            *slot = value;
+        }
+    });
+    return p;
+}
+
+request_meta request_meta::of(json::view meta) noexcept {
     request_meta m;
-    m.all = params["_meta"];
+    m.all = meta;
     json::for_each_member(m.all, [&m](std::string_view key, json::view value) {
         if (json::view* const slot = slot_of(m, key)) {
             *slot = value;

@@ -65,13 +65,12 @@ TEST(ascii, field_values_are_judged_by_each_of_their_bytes) {
                     const bool control = (byte < 0x20 && byte != '\t') || byte == 0x7F;
                     const bool ascii = byte < 0x80 && (filler != '\xFF' || size == 1);
                     ASSERT_EQ(is_field_value(text), !control) << size << " " << at << " " << byte;
-                    ASSERT_EQ(is_ascii_field_value(text), !control && ascii)
-                        << size << " " << at << " " << byte;
+                    ASSERT_EQ(is_ascii(text), ascii) << size << " " << at << " " << byte;
                 }
             }
         }
     }
-    EXPECT_TRUE(is_ascii_field_value(""));
+    EXPECT_TRUE(is_ascii(""));
 }
 
 TEST(ascii, equality_ignores_case_of_letters_only) {

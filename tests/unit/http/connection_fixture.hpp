@@ -252,6 +252,7 @@ class test_handler : public request_handler, public exchange_listener {
     exchange* pending = nullptr;
     std::string pending_text;
     std::vector<std::string> handled;
+    std::string trace;  // of the last request
     int open = 0;
     std::uint16_t unwelcome = 0;  // what connections are refused with
     std::string address;          // of the last one
@@ -268,6 +269,7 @@ class test_handler : public request_handler, public exchange_listener {
         text += " ";
         text += request.body();
         handled.push_back(text);
+        trace = request.head().get(header_id::traceparent);
         if (later) {
             pending = &request;
             pending_text = text;

@@ -76,6 +76,50 @@ TEST(connection_split, a_head_outlives_the_heads_of_other_connections) {
     EXPECT_EQ(replies[0].headers.at("x-request-id"), "mine");
 }
 
+// The same for a head that was known from another connection: its bytes lie in the memo then.
+TEST(connection_split, a_known_head_outlives_the_same_head_of_other_connections) {
+    const auto head = [](std::string_view trace, std::string_view id, int length) {
+        return "POST /t HTTP/1.1\r\nHost: x\r\ntraceparent: " + std::string(trace) +
+               "\r\nX-Request-Id: " + std::string(id) +
+               "\r\nContent-Length: " + std::to_string(length) + "\r\n\r\n";
+    };
+    world all;
+    all.connect().deliver(head("aaa", "id-a", 1) + "x");
+    for (std::size_t cut = 0; cut < 5; ++cut) {
+        wire& slow = all.connect();
+        wire& dripping = all.connect();
+        slow.deliver(head("bbb", "id-b", 5) + std::string("hello").substr(0, cut));
+        for (const char byte : head("ccc", "id-c", 3)) {
+            dripping.deliver({&byte, 1});
+        }
+        all.connect().deliver(head("ddd", "id-d", 2) + "ok");
+        EXPECT_EQ(all.handler.trace, "ddd");
+        dripping.deliver("abc");
+        EXPECT_EQ(all.handler.trace, "ccc");
+        EXPECT_EQ(all.handler.handled.back(), "POST /t abc");
+        EXPECT_EQ(read_replies(dripping.sent).at(0).headers.at("x-request-id"), "id-c");
+        slow.deliver(std::string("hello").substr(cut));
+        EXPECT_EQ(all.handler.trace, "bbb") << cut;
+        EXPECT_EQ(all.handler.handled.back(), "POST /t hello") << cut;
+        EXPECT_EQ(read_replies(slow.sent).at(0).headers.at("x-request-id"), "id-b");
+    }
+}
+
+// A head that was known is judged by the limits that hold now.
+TEST(connection_split, new_limits_hold_for_known_heads) {
+    world all;
+    wire& w = all.connect();
+    const std::string request = "GET /one HTTP/1.1\r\nHost: x\r\nA: b\r\n\r\n";
+    w.deliver(request + request);
+    ASSERT_EQ(read_replies(w.sent).size(), 2U);
+    server_limits fewer;
+    fewer.head.fields_max = 1;
+    all.server_.change(fewer);
+    wire& other = all.connect();
+    other.deliver(request);
+    EXPECT_EQ(read_replies(other.sent).at(0).status, 431);
+}
+
 // Ids of up to 128 bytes are kept, whatever their length.
 TEST(connection_split, request_ids_of_every_length_come_back) {
     world all;

@@ -11,6 +11,7 @@
 
 #include "base/limits.hpp"
 #include "http/chunked.hpp"
+#include "http/head_memo.hpp"
 #include "http/request_parser.hpp"
 
 namespace pillion::http::testing {
@@ -19,8 +20,9 @@ class framing_driver {
  public:
     // For at most `bytes_max` bytes of input. The buffer is exactly as large as the parser's
     // contract asks for, so that the address sanitizer sees the first byte read too many.
-    explicit framing_driver(std::size_t bytes_max)
-        : memory_(new char[bytes_max + limits::padding]), capacity_(bytes_max) {}
+    // `known`: asked about each head first, as a connection does, and told of those it lacks.
+    explicit framing_driver(std::size_t bytes_max, head_memo* known = nullptr)
+        : known_(known), memory_(new char[bytes_max + limits::padding]), capacity_(bytes_max) {}
 
     // Takes bytes; ignored after a refusal.
     void feed(std::string_view bytes) {
@@ -39,6 +41,7 @@ class framing_driver {
 
     int status = 0;
     int requests = 0;
+    int recalled = 0;  // heads that were known
     std::string transcript;
 
  private:
@@ -65,6 +68,12 @@ class framing_driver {
     }
 
     bool read_head() {
+        if (known_ != nullptr) {
+            if (const request_head* const head = known_->find(at(), left())) {
+                ++recalled;
+                return take(*head);
+            }
+        }
         request_head head;
         const parse_outcome outcome = parse_request_head(at(), left(), scanned_, head);
         if (outcome.state == parse_state::failed) {
@@ -74,6 +83,13 @@ class framing_driver {
             scanned_ = left();
             return false;
         }
+        if (known_ != nullptr) {
+            known_->add(head);
+        }
+        return take(head);
+    }
+
+    bool take(const request_head& head) {
         note(head);
         scanned_ = 0;
         begin_ += head.bytes;
@@ -132,6 +148,7 @@ class framing_driver {
         return left() > 0;
     }
 
+    head_memo* known_;
     std::unique_ptr<char[]> memory_;
     std::size_t capacity_;
     std::size_t size_ = 0;

@@ -36,6 +36,22 @@ TEST_P(framing, split_at_every_byte) {
     }
 }
 
+// With the heads of the case known, and with those of all cases so far.
+TEST_P(framing, heads_that_were_seen_before) {
+    static head_memo all;
+    const framing_case& c = GetParam();
+    framing_driver whole(c.raw.size());
+    whole.feed(c.raw);
+    head_memo own;
+    for (head_memo* known : {&own, &own, &all}) {
+        framing_driver again(c.raw.size(), known);
+        again.feed(c.raw);
+        EXPECT_EQ(again.status, whole.status);
+        EXPECT_EQ(again.requests, whole.requests);
+        EXPECT_EQ(again.transcript, whole.transcript);
+    }
+}
+
 TEST_P(framing, byte_by_byte) {
     const framing_case& c = GetParam();
     framing_driver whole(c.raw.size());
