@@ -19,7 +19,7 @@ class reply_lines {
                 std::size_t extra_count) noexcept
         : count_(extra_count + 1) {
         PILLION_ASSERT(extra_count <= exchange::extra_headers_max);
-        lines_[0] = {"X-Request-Id", request_id};
+        lines_[0] = {request_id_name, request_id};
         for (std::size_t i = 0; i < extra_count; ++i) {
             lines_[i + 1] = {extra[i].name, extra[i].value};
         }

@@ -8,6 +8,7 @@
 #include "base/assert.hpp"
 #include "http/connection.hpp"
 #include "http/connection_lines.hpp"
+#include "http/media.hpp"
 #include "http/response_writer.hpp"
 #include "http/server.hpp"
 #include "io/reactor.hpp"
@@ -156,7 +157,11 @@ void connection::send_reply(std::uint16_t status, std::string_view content_type,
     spec.keep_alive = !close_;
     spec.head_request = head_only_;
     spec.content_type = content_type;
-    spec.date = server_.dates_.at(server_.loop().unix_ms() / 1000);
+    const std::int64_t now_s = server_.loop().unix_ms() / 1000;
+    spec.date = server_.dates_.at(now_s);
+    if (status == 200 && content_type == json_media_type) {
+        spec.usual = server_.usual_.at(now_s, spec.date);
+    }
     spec.extra = lines.view();
     write_head(body, spec);
     send(std::move(body));

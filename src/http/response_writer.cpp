@@ -7,6 +7,7 @@
 
 #include "base/ascii.hpp"
 #include "base/assert.hpp"
+#include "http/media.hpp"
 
 namespace pillion::http {
 
@@ -134,7 +135,7 @@ void check_ours(const response_spec& spec) noexcept {
     PILLION_ASSERT(base::is_field_value(spec.content_type));
     PILLION_ASSERT(base::is_field_value(spec.allow));
     for (const header_line& line : spec.extra) {
-        PILLION_ASSERT(base::is_token(line.name));
+        PILLION_ASSERT(line.name == request_id_name || base::is_token(line.name));
     }
 }
 
@@ -142,17 +143,27 @@ bool has_no_body(std::uint16_t status) noexcept {
     return status < 200 || status == 204 || status == 304;
 }
 
-void write_fields(head_writer& to, const response_spec& spec, std::size_t body_bytes) noexcept {
-    to.status_line(spec.status);
-    to.field("Date", spec.date);
-    if (!has_no_body(spec.status)) {
+// The lines that every reply begins with.
+void write_begin(head_writer& to, const response_spec& spec, std::size_t body_bytes) noexcept {
+    if (!spec.usual.empty() && body_bytes > 0) {
+        to.text(spec.usual);
+    } else {
+        to.status_line(spec.status);
+        to.field("Date", spec.date);
+        if (has_no_body(spec.status)) {
+            return;
+        }
         if (body_bytes > 0) {
             to.field("Content-Type", spec.content_type);
         }
         to.text("Content-Length: ");
-        to.number(body_bytes);
-        to.text("\r\n");
     }
+    to.number(body_bytes);
+    to.text("\r\n");
+}
+
+void write_fields(head_writer& to, const response_spec& spec, std::size_t body_bytes) noexcept {
+    write_begin(to, spec, body_bytes);
     to.field("Allow", spec.allow);
     if (!spec.keep_alive) {
         to.text("Connection: close\r\n");
@@ -181,6 +192,20 @@ std::string_view reason_phrase(std::uint16_t status) noexcept {
         std::begin(reasons), std::end(reasons), status,
         [](const reason& entry, std::uint16_t wanted) { return entry.status < wanted; });
     return found != std::end(reasons) && found->status == status ? found->phrase : "Unknown";
+}
+
+std::string_view usual_begin::at(std::int64_t unix_seconds, std::string_view date) noexcept {
+    if (unix_seconds != seconds_) {
+        seconds_ = unix_seconds;
+        head_writer to(text_);
+        to.status_line(200);
+        to.field("Date", date);
+        to.field("Content-Type", json_media_type);
+        to.text("Content-Length: ");
+        bytes_ = to.size();
+        PILLION_ASSERT(bytes_ <= sizeof text_);
+    }
+    return {text_, bytes_};
 }
 
 void write_head(base::byte_buffer& out, const response_spec& spec) noexcept {

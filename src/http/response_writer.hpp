@@ -33,6 +33,22 @@ struct header_line {
     std::string_view value;
 };
 
+// The field that every reply has.
+inline constexpr std::string_view request_id_name = "X-Request-Id";
+
+// How most heads begin: 200, the date, JSON, up to the digits of Content-Length. Made once a
+// second; one per shard. Thread: the one that owns it.
+class usual_begin {
+ public:
+    // For the second of `date` (from date_cache). The view is valid until the next call.
+    std::string_view at(std::int64_t unix_seconds, std::string_view date) noexcept;
+
+ private:
+    std::int64_t seconds_ = INT64_MIN;
+    std::size_t bytes_ = 0;
+    char text_[160];
+};
+
 // What a head says besides the length of its body. Views are read during the call only.
 struct response_spec {
     std::uint16_t status = 200;
@@ -41,7 +57,10 @@ struct response_spec {
     bool head_request = false;      // the body is measured, then dropped (RFC 9110 §9.3.2)
     std::string_view content_type;  // left out when empty or when there is no body
     std::string_view date;          // from date_cache; left out when empty
-    std::string_view allow;         // methods of a 405, e.g. "POST, OPTIONS"; left out when empty
+    // Of usual_begin for the same second; it stands for status, content_type and date where there
+    // is a body, so they must be what it says.
+    std::string_view usual;
+    std::string_view allow;  // methods of a 405, e.g. "POST, OPTIONS"; left out when empty
     std::span<const header_line> extra;
 };
 

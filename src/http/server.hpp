@@ -17,6 +17,7 @@
 #include "http/exchange.hpp"
 #include "http/head_memo.hpp"
 #include "http/request_parser.hpp"
+#include "http/response_writer.hpp"
 #include "io/reactor.hpp"
 #include "io/stream.hpp"
 
@@ -99,6 +100,7 @@ class server {
     base::intrusive_list<connection> open_;
     coro::scope tasks_;
     date_cache dates_;
+    usual_begin usual_;
     base::seeded_random random_;  // of request ids, and of when slow peers are looked at
     request_head head_;           // the one that a connection is reading, unless memo_ knows it
     head_memo memo_;

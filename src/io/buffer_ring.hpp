@@ -3,6 +3,7 @@
 // buffer_pool instead. Thread: its shard (the kernel reads the ring concurrently).
 #pragma once
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 
@@ -26,13 +27,21 @@ class mapping {
     std::size_t bytes_;
 };
 
+// The kernel takes buffers in the order they were put, so that a ring of all of them would have
+// each receive write into the coldest. It is shown a few, as many as its turns take, and the last
+// ones back come first.
 class buffer_ring {
  public:
     // `count` buffers (a power of two up to 32768) of `bytes` each, padding included.
     buffer_ring(std::size_t count, std::size_t bytes) noexcept;
+    buffer_ring(const buffer_ring&) = delete;
+    buffer_ring& operator=(const buffer_ring&) = delete;
+    ~buffer_ring();
 
     // False when memory was short.
-    bool ok() const noexcept { return ring_.data() != nullptr && buffers_.data() != nullptr; }
+    bool ok() const noexcept {
+        return ring_.data() != nullptr && buffers_.data() != nullptr && free_ != nullptr;
+    }
 
     // For the registration.
     std::uint64_t address() const noexcept {
@@ -42,24 +51,42 @@ class buffer_ring {
 
     char* buffer(std::uint32_t id) const noexcept { return buffers_.data() + id * bytes_; }
 
-    // Puts every buffer into the ring. Once, after the registration.
-    void fill() noexcept;
-    // Puts one back; the kernel sees it after publish().
-    void give(std::uint32_t id) noexcept;
-    // Shows everything given to the kernel with one store.
+    // The kernel has taken one.
+    void took() noexcept {
+        --in_ring_;
+        ++taken_;
+    }
+    // What a receive ended with. If there was no buffer left, more are shown from the next turn on.
+    void look_at(std::int32_t res) noexcept { ran_out_ = ran_out_ || res == -ENOBUFS; }
+    // Puts one back.
+    void give(std::uint32_t id) noexcept { free_[free_count_++] = static_cast<std::uint16_t>(id); }
+    // Before each turn: shows the kernel what it may take.
     void publish() noexcept;
+
+    // How many the kernel is shown at present.
+    std::size_t shown() const noexcept { return shown_; }
+    static constexpr std::size_t shown_min = 32;
 
  private:
     uring_abi::ring_buffer* entry() const noexcept {
         return reinterpret_cast<uring_abi::ring_buffer*>(ring_.data());
     }
+    void put(std::uint16_t id) noexcept;
+    void look_back() noexcept;
 
     std::size_t count_;
     std::size_t bytes_;
     mapping ring_;
     mapping buffers_;
+    std::uint16_t* free_;
+    std::size_t free_count_ = 0;
+    std::size_t shown_;
+    std::size_t in_ring_ = 0;
+    std::size_t taken_ = 0;       // since publish()
+    std::size_t taken_most_ = 0;  // between any two of the last ones
+    std::uint32_t turns_ = 0;
     std::uint16_t tail_ = 0;
-    std::uint16_t published_ = 0;
+    bool ran_out_ = false;
 };
 
 // The same buffers as a stack of free ones.

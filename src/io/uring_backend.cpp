@@ -160,7 +160,7 @@ bool uring_backend::open(const backend_options& options, const uring_restriction
         why = explain_failure("io_uring buffer ring", -failed);
         return false;
     }
-    buffers_.fill();
+    buffers_.publish();
     wake_fd_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (wake_fd_ < 0) {
         why = explain_failure("eventfd", errno);
@@ -469,9 +469,11 @@ void uring_backend::complete(const io_uring_cqe& cqe, std::vector<completion>& o
     what.target = &target;
     what.res = cqe.res;
     what.more = (cqe.flags & abi::cqe_more) != 0;
+    buffers_.look_at(cqe.res);
     if ((cqe.flags & abi::cqe_buffer) != 0) {
         what.buffer_id = cqe.flags >> abi::cqe_buffer_shift;
         ++lent_;
+        buffers_.took();
         if (cqe.res > 0) {
             what.data = buffers_.buffer(what.buffer_id);
         } else {

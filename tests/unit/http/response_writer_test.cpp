@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "http/date.hpp"
+#include "http/media.hpp"
 #include "http/response_parser.hpp"
 #include "padded.hpp"
 
@@ -30,6 +32,29 @@ TEST(response_writer, json_reply) {
     EXPECT_EQ(render("{\"a\":1}", spec),
               "HTTP/1.1 200 OK\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\n"
               "Content-Type: application/json\r\nContent-Length: 7\r\n\r\n{\"a\":1}");
+}
+
+// What is kept for a second says the same as what is written anew.
+TEST(response_writer, usual_replies_begin_as_others_do) {
+    usual_begin kept;
+    date_cache dates;
+    const header_line lines[] = {{request_id_name, "id-1"}, {"X-More", "a\rb"}};
+    for (const std::int64_t second : {784'111'777, 784'111'777, 784'111'778, 784'111'777}) {
+        for (const std::string_view body : {"", "{}", "{\"a\":[1,2,3]}"}) {
+            for (const int how : {0, 1, 2, 3}) {
+                response_spec spec;
+                spec.content_type = json_media_type;
+                spec.date = dates.at(second);
+                spec.extra = lines;
+                spec.keep_alive = how != 1;
+                spec.minor_version = how == 2 ? 0 : 1;
+                spec.head_request = how == 3;
+                response_spec quick = spec;
+                quick.usual = kept.at(second, spec.date);
+                EXPECT_EQ(render(body, quick), render(body, spec)) << body << how;
+            }
+        }
+    }
 }
 
 TEST(response_writer, accepted_has_no_type_and_length_zero) {
