@@ -196,9 +196,12 @@ connection::step connection::head_incomplete() noexcept {
     // Line ends behind a request are not the begin of the next one (RFC 9112 §2.2).
     const std::string_view unread(input_.data(), input_.size());
     const bool begun = !std::string_view("\r\n").starts_with(unread);
-    if (eof_ || (!begun && timed_out_ && timing_ == timing::idle)) {
+    if (eof_) {
         ending_ = ending::flush;
         return step::close;
+    }
+    if (!begun && timed_out_ && timing_ == timing::idle) {
+        return end_idle();
     }
     if (!begun && server_.draining()) {
         return quiet_in_drain();
@@ -220,6 +223,21 @@ connection::step connection::head_incomplete() noexcept {
             set_deadline(wanted, server_.limits().idle_timeout_ms);
         }
     }
+    return step::wait;
+}
+
+// Nobody has asked for anything for long. A thread that was held up looks at its timers before it
+// has received everything: what has come meanwhile is a request.
+connection::step connection::end_idle() noexcept {
+    if (stream_->queued_bytes() > 0) {
+        ending_ = ending::flush;
+        return step::close;
+    }
+    if (stream_->close_if_quiet()) {
+        ending_ = ending::cut;
+        return step::close;
+    }
+    set_deadline(timing::idle, server_.limits().idle_timeout_ms);
     return step::wait;
 }
 

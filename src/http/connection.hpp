@@ -95,6 +95,7 @@ class connection final : public io::stream_reader, public base::list_hook<> {
     step read_head() noexcept;
     step answers_unread() noexcept;
     step head_incomplete() noexcept;
+    step end_idle() noexcept;
     step quiet_in_drain() noexcept;
     void run_handler() noexcept;
     bool exchange_pending() noexcept;

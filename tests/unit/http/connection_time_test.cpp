@@ -131,6 +131,22 @@ TEST(connection_time, open_exchange_has_no_timeout_and_the_next_wait_a_full_one)
     EXPECT_TRUE(w.closed);
 }
 
+// Found by the simulation: time jumped while no receive buffer was free, and the timer of idleness
+// came before the request that the system held already.
+TEST(connection_time, a_request_that_the_system_holds_is_no_idleness) {
+    world all;
+    wire& w = all.connect();
+    w.deliver("GET /one HTTP/1.1\r\nHost: x\r\n\r\n");
+    w.unread = true;
+    all.pass_ms(limits::idle_timeout_ms + 1'000);
+    EXPECT_FALSE(w.closing);
+    w.unread = false;
+    w.deliver("GET /two HTTP/1.1\r\nHost: x\r\n\r\n");
+    EXPECT_EQ(read_replies(w.sent).size(), 2U);
+    all.pass_ms(limits::idle_timeout_ms + 1'000);
+    EXPECT_TRUE(w.closed);
+}
+
 TEST(connection_time, request_that_races_with_the_idle_timeout_is_answered) {
     server_limits limits;
     limits.idle_timeout_ms = 100;
