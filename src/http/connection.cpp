@@ -229,16 +229,22 @@ connection::step connection::head_incomplete() noexcept {
 // Nobody has asked for anything for long. A thread that was held up looks at its timers before it
 // has received everything: what has come meanwhile is a request.
 connection::step connection::end_idle() noexcept {
-    if (stream_->queued_bytes() > 0) {
-        ending_ = ending::flush;
-        return step::close;
-    }
-    if (stream_->close_if_quiet()) {
-        ending_ = ending::cut;
+    if (ends_quietly()) {
         return step::close;
     }
     set_deadline(timing::idle, server_.limits().idle_timeout_ms);
     return step::wait;
+}
+
+// Closes unless the system holds bytes of the peer; after the output, if its last answer has not
+// been read yet.
+bool connection::ends_quietly() noexcept {
+    const bool unread = stream_->queued_bytes() > 0;
+    if (!unread && !stream_->close_if_quiet()) {
+        return false;
+    }
+    ending_ = unread ? ending::flush : ending::cut;
+    return true;
 }
 
 // Between two requests, and the server drains. A request that was sent before the peer could know
@@ -250,16 +256,8 @@ connection::step connection::quiet_in_drain() noexcept {
     if (timing_ == timing::quiet && !timed_out_) {
         return step::wait;
     }
-    if (timing_ == timing::quiet) {
-        if (stream_->queued_bytes() > 0) {
-            // Its last answer has not been read yet.
-            ending_ = ending::flush;
-            return step::close;
-        }
-        if (stream_->close_if_quiet()) {
-            ending_ = ending::cut;
-            return step::close;
-        }
+    if (timing_ == timing::quiet && ends_quietly()) {
+        return step::close;
     }
     const std::int64_t idle_since_ns =
         timing_ == timing::idle ? deadline_ns_ - server_.limits().idle_timeout_ms * base::ns_per_ms

@@ -96,6 +96,7 @@ class connection final : public io::stream_reader, public base::list_hook<> {
     step answers_unread() noexcept;
     step head_incomplete() noexcept;
     step end_idle() noexcept;
+    bool ends_quietly() noexcept;
     step quiet_in_drain() noexcept;
     void run_handler() noexcept;
     bool exchange_pending() noexcept;
