@@ -4,7 +4,6 @@
 #include <string_view>
 
 #include "base/ascii.hpp"
-#include "base/assert.hpp"
 #include "base/swar.hpp"
 #include "http/scan.hpp"
 

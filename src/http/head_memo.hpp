@@ -40,7 +40,7 @@ class head_memo {
     static constexpr std::size_t entries = 8;
     static constexpr std::size_t bytes_max = 1024;
     static constexpr std::size_t step_bytes = 32;
-    // Clients whose heads never come again: after so many, only every so manieth is kept.
+    // Of clients whose heads never come again: after so many in a row, only one of so many is kept.
     static constexpr std::uint32_t strangers_max = 64;
     static constexpr std::uint32_t strangers_kept_every = 64;
 
