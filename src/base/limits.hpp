@@ -23,6 +23,10 @@ inline constexpr std::int64_t linger_ms = 2000;
 inline constexpr std::size_t pipelined_bytes_max = 16 * 1024;
 
 inline constexpr std::int64_t head_timeout_ms = 10'000;
+// From the begin of a connection to the end of its TLS handshake.
+inline constexpr std::int64_t tls_handshake_timeout_ms = 10'000;
+// What TLS handshakes may take of one turn of a loop before others wait for the next one.
+inline constexpr std::int64_t tls_turn_ns = 1'000'000;
 inline constexpr std::int64_t body_timeout_ms = 30'000;
 inline constexpr std::int64_t idle_timeout_ms = 75'000;
 // Who sends a head or a body slower than this is cut, however much time the timeouts leave; not in

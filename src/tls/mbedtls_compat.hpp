@@ -1,0 +1,108 @@
+// mbedtls_compat: what differs between Mbed TLS 2.28 and 3.6, here and nowhere else.
+//
+// Thread-safety: any thread.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include <mbedtls/error.h>
+#include <mbedtls/pk.h>
+#include <mbedtls/ssl.h>
+#include <mbedtls/version.h>
+#include <mbedtls/x509_crt.h>
+#if MBEDTLS_VERSION_NUMBER >= 0x03000000
+#include <psa/crypto.h>
+#endif
+
+#include "base/random.hpp"
+
+namespace pillion::tls::compat {
+
+#if MBEDTLS_VERSION_NUMBER >= 0x03000000
+inline constexpr bool version3 = true;
+#else
+inline constexpr bool version3 = false;
+#endif
+
+// The library's source of randomness: the system's. It has no state that threads would share.
+inline int random(void*, unsigned char* to, std::size_t bytes) noexcept {
+    base::os_random(to, bytes);
+    return 0;
+}
+
+// Before anything else of the library; costs nothing when it was called before.
+inline bool start_library() noexcept {
+#if MBEDTLS_VERSION_NUMBER >= 0x03000000
+    return psa_crypto_init() == PSA_SUCCESS;
+#else
+    return true;
+#endif
+}
+
+// A private key from PEM (`bytes` counts the closing NUL) or DER, without password.
+inline int parse_key(mbedtls_pk_context& to, const unsigned char* text,
+                     std::size_t bytes) noexcept {
+#if MBEDTLS_VERSION_NUMBER >= 0x03000000
+    return mbedtls_pk_parse_key(&to, text, bytes, nullptr, 0, &random, nullptr);
+#else
+    return mbedtls_pk_parse_key(&to, text, bytes, nullptr, 0);
+#endif
+}
+
+// Whether a certificate's public key belongs to a private one.
+inline bool is_pair(mbedtls_x509_crt& of, mbedtls_pk_context& key) noexcept {
+#if MBEDTLS_VERSION_NUMBER >= 0x03000000
+    return mbedtls_pk_check_pair(&of.pk, &key, &random, nullptr) == 0;
+#else
+    return mbedtls_pk_check_pair(&of.pk, &key) == 0;
+#endif
+}
+
+// TLS 1.2 at least, and the groups of a key exchange, the cheapest of the usual ones first.
+inline void set_versions_and_groups(mbedtls_ssl_config& to) noexcept {
+#if MBEDTLS_VERSION_NUMBER >= 0x03000000
+    static constexpr std::uint16_t groups[] = {
+        MBEDTLS_SSL_IANA_TLS_GROUP_SECP256R1, MBEDTLS_SSL_IANA_TLS_GROUP_X25519,
+        MBEDTLS_SSL_IANA_TLS_GROUP_SECP384R1, MBEDTLS_SSL_IANA_TLS_GROUP_NONE};
+    mbedtls_ssl_conf_min_tls_version(&to, MBEDTLS_SSL_VERSION_TLS1_2);
+    mbedtls_ssl_conf_groups(&to, groups);
+#else
+    static constexpr mbedtls_ecp_group_id groups[] = {
+        MBEDTLS_ECP_DP_SECP256R1, MBEDTLS_ECP_DP_CURVE25519, MBEDTLS_ECP_DP_SECP384R1,
+        MBEDTLS_ECP_DP_NONE};
+    mbedtls_ssl_conf_min_version(&to, MBEDTLS_SSL_MAJOR_VERSION_3, MBEDTLS_SSL_MINOR_VERSION_3);
+    mbedtls_ssl_conf_curves(&to, groups);
+#endif
+}
+
+// TLS 1.2 at most: where something that only it has is needed.
+inline void set_version_1_2(mbedtls_ssl_config& to) noexcept {
+#if MBEDTLS_VERSION_NUMBER >= 0x03000000
+    mbedtls_ssl_conf_max_tls_version(&to, MBEDTLS_SSL_VERSION_TLS1_2);
+#else
+    mbedtls_ssl_conf_max_version(&to, MBEDTLS_SSL_MAJOR_VERSION_3, MBEDTLS_SSL_MINOR_VERSION_3);
+#endif
+}
+
+// TLS 1.3 tells a client of a new ticket by an error of the next read; that must be asked for.
+inline void announce_tickets(mbedtls_ssl_config& to) noexcept {
+#if MBEDTLS_VERSION_NUMBER >= 0x03060100 && defined(MBEDTLS_SSL_PROTO_TLS1_3)
+    mbedtls_ssl_conf_tls13_enable_signal_new_session_tickets(
+        &to, MBEDTLS_SSL_TLS1_3_SIGNAL_NEW_SESSION_TICKETS_ENABLED);
+#else
+    static_cast<void>(to);
+#endif
+}
+
+// Whether a handshake's or a read's error says just that.
+inline bool is_new_ticket(int code) noexcept {
+#if MBEDTLS_VERSION_NUMBER >= 0x03000000
+    return code == MBEDTLS_ERR_SSL_RECEIVED_NEW_SESSION_TICKET;
+#else
+    static_cast<void>(code);
+    return false;
+#endif
+}
+
+}  // namespace pillion::tls::compat
