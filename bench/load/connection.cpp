@@ -76,8 +76,13 @@ void connection::on_open(int os_errno) noexcept {
     if (os_errno != EAGAIN) {
         const bool late = os_errno == ECANCELED || os_errno == ETIMEDOUT;
         set_example(std::strerror(os_errno));
+        const std::string_view tls = link_->open_fault();
+        if (!tls.empty()) {
+            set_example(tls);
+        }
         tell({os_errno == ECONNREFUSED || os_errno == ENOENT ? fault::refused
               : late                                         ? fault::timeout
+              : !tls.empty()                                 ? fault::tls
                                                              : fault::unreachable});
     }
     try_later(false);
@@ -86,6 +91,9 @@ void connection::on_open(int os_errno) noexcept {
 // A session outlives its connection, where its link says so.
 void connection::shake_hands() noexcept {
     at_.path = link_->path();
+    if (opens_only()) {
+        return opened_only();
+    }
     if (plan_.what->modern()) {
         return ready();
     }
@@ -97,6 +105,17 @@ void connection::shake_hands() noexcept {
     }
     phase_ = phase::initializing;
     send_own({action::initialize});
+}
+
+// That it is open is the answer.
+void connection::opened_only() noexcept {
+    if (!is_exchanging()) {
+        return become_free();
+    }
+    answer_ns_ = now_ns();
+    const bool as_wanted = churns(pattern::tls_full) != link_->resumed();
+    set_example(as_wanted ? "" : link_->resumed() ? "resumed" : "not resumed");
+    end_exchange({as_wanted ? fault::none : fault::tls}, true);
 }
 
 void connection::confirm() noexcept {
@@ -116,7 +135,7 @@ void connection::ready() noexcept {
 }
 
 void connection::become_free() noexcept {
-    if (churns(pattern::connection_churn) && open_) {
+    if (reopens() && open_) {
         phase_ = phase::closing;
         parking_ = true;
         return link_->close();
@@ -127,7 +146,7 @@ void connection::become_free() noexcept {
 
 void connection::ask(std::int64_t due_ns) noexcept {
     due_ns_ = due_ns;
-    if (churns(pattern::connection_churn)) {
+    if (reopens()) {
         return open();
     }
     if (churns(pattern::session_churn)) {

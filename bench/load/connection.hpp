@@ -132,10 +132,15 @@ class connection final : private link_user {
     void set_place() noexcept;
     bool has_session() const noexcept { return !at_.session.empty(); }
     bool churns(pattern what) const noexcept { return plan_.what->how == what; }
+    bool opens_only() const noexcept {
+        return churns(pattern::tls_full) || churns(pattern::tls_resumed);
+    }
+    bool reopens() const noexcept { return churns(pattern::connection_churn) || opens_only(); }
     bool is_exchanging() const noexcept { return due_ns_ >= 0; }
     static void on_pause(io::timer& self, void* owner) noexcept;
     void handshake_answered(bool goes_on) noexcept;
     void confirm() noexcept;
+    void opened_only() noexcept;
     void become_free() noexcept;
     void set_example(std::string_view text) noexcept;
     // Tells what became of a request or an attempt, and closes.

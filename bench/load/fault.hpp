@@ -12,6 +12,7 @@ enum class fault : std::uint8_t {
     none,
     refused,      // nobody listens
     unreachable,  // a connection could not be made for another reason
+    tls,          // a handshake failed, or was no resumption where that is the scenario
     reset,        // the connection broke while an answer was due
     closed,       // the server ended the connection before the answer, or in the middle of it
     timeout,      // no answer in time

@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "tls_dial.hpp"
+
 namespace pillion::load {
 
 http_link::http_link(io::reactor& loop, const target& to, std::size_t answer_bytes_max,
@@ -13,6 +15,8 @@ http_link::http_link(io::reactor& loop, const target& to, std::size_t answer_byt
     : loop_(loop), to_(to), user_(user), reader_(loop.chunks(), answer_bytes_max, *this) {}
 
 void http_link::open() noexcept {
+    open_fault_.clear();
+    resumed_ = false;
     const sockaddr_storage& to = to_.address;
     fd_ = ::socket(to.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd_ < 0) {
@@ -35,9 +39,34 @@ void http_link::connected(std::int32_t res) noexcept {
         loop_.ops().close(fd);
         return user_.on_open(-res);
     }
-    stream_.emplace(loop_, fd, io::peer_name::of_text("server"));
+    const io::peer_name name = io::peer_name::of_text("server");
+    if (to_.secure) {
+        shaking_ = true;
+        shaking_fault_ = ECONNRESET;
+        tls::handshake_listener& me = *this;
+        secure_.emplace(to_.dial->share(), to_.dial->context(), fd, name, std::string_view(), &me);
+        stream_ = &*secure_;
+        return stream_->start(*this);
+    }
+    plain_.emplace(loop_, fd, name);
+    stream_ = &*plain_;
     stream_->start(*this);
     user_.on_open(0);
+}
+
+void http_link::on_handshake(bool resumed) noexcept {
+    shaking_ = false;
+    resumed_ = resumed;
+    user_.on_open(0);
+}
+
+void http_link::cancel_open() noexcept {
+    if (shaking_) {
+        shaking_fault_ = ECANCELED;
+        stream_->close(false);
+    } else {
+        loop_.ops().cancel(connect_);
+    }
 }
 
 bool http_link::send(std::string_view begin, std::size_t id_at, std::uint64_t id,
@@ -62,6 +91,9 @@ void http_link::on_data(char* data, std::size_t bytes) noexcept {
 }
 
 void http_link::on_eof() noexcept {
+    if (shaking_) {
+        return stream_->close(false);
+    }
     if (waiting_ && reader_.end() == reply_state::complete) {
         return replied(reply_state::complete);
     }
@@ -77,14 +109,24 @@ void http_link::replied(reply_state how) noexcept {
 
 void http_link::close() noexcept {
     waiting_ = false;
-    stream_->close(false);
+    // TLS says goodbye (RFC 8446 §6.1).
+    stream_->close(to_.secure);
 }
 
 void http_link::on_closed(int os_errno) noexcept {
     waiting_ = false;
-    stream_.reset();
+    if (secure_) {
+        open_fault_ = secure_->fault();
+    }
+    stream_ = nullptr;
+    plain_.reset();
+    secure_.reset();
     reader_.begin();
-    user_.on_closed(os_errno);
+    if (std::exchange(shaking_, false)) {
+        user_.on_open(os_errno != 0 ? os_errno : shaking_fault_);
+    } else {
+        user_.on_closed(os_errno);
+    }
 }
 
 }  // namespace pillion::load

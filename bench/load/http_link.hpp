@@ -1,4 +1,4 @@
-// http_link: requests over one HTTP/1 connection, TCP or unix.
+// http_link: requests over one HTTP/1 connection: TCP, TLS over TCP, or unix.
 //
 // Steady state: no heap, one send for each request. Thread: its shard.
 #pragma once
@@ -9,10 +9,14 @@
 #include "io/tcp_stream.hpp"
 #include "link.hpp"
 #include "target.hpp"
+#include "tls/tls_stream.hpp"
 
 namespace pillion::load {
 
-class http_link final : public link, private io::stream_reader, private message_sink {
+class http_link final : public link,
+                        private io::stream_reader,
+                        private message_sink,
+                        private tls::handshake_listener {
  public:
     http_link(io::reactor& loop, const target& to, std::size_t answer_bytes_max, link_user& user);
     http_link(const http_link&) = delete;
@@ -20,13 +24,15 @@ class http_link final : public link, private io::stream_reader, private message_
     ~http_link() override = default;
 
     void open() noexcept override;
-    void cancel_open() noexcept override { loop_.ops().cancel(connect_); }
+    void cancel_open() noexcept override;
     bool send(std::string_view begin, std::size_t id_at, std::uint64_t id,
               std::string_view end) noexcept override;
     void close() noexcept override;
     std::uint16_t status() const noexcept override { return reader_.status(); }
     const std::string& session() const noexcept override { return reader_.session(); }
     const std::string& path() const noexcept override { return to_.path; }
+    bool resumed() const noexcept override { return resumed_; }
+    std::string_view open_fault() const noexcept override { return open_fault_; }
     // Of the message that is told: empty when it is no event of a stream.
     std::string_view event_type() const noexcept { return reader_.event_type(); }
 
@@ -36,6 +42,7 @@ class http_link final : public link, private io::stream_reader, private message_
     void on_drained() noexcept override {}
     void on_closed(int os_errno) noexcept override;
     void on_message(char* text, std::size_t size) noexcept override;
+    void on_handshake(bool resumed) noexcept override;
 
     static void on_connect(io::op& self, const io::completion& what) noexcept;
     void connected(std::int32_t res) noexcept;
@@ -50,10 +57,16 @@ class http_link final : public link, private io::stream_reader, private message_
     io::reactor& loop_;
     const target& to_;
     link_user& user_;
-    int fd_ = -1;           // while connecting
-    bool waiting_ = false;  // for a reply
+    int fd_ = -1;            // while connecting
+    bool waiting_ = false;   // for a reply
+    bool shaking_ = false;   // hands, at the begin of TLS: on_open() is owed
+    int shaking_fault_ = 0;  // … and what it will say
+    bool resumed_ = false;   // those hands were known
+    std::string open_fault_;
     connect_op connect_{*this};
-    std::optional<io::tcp_stream> stream_;
+    std::optional<io::tcp_stream> plain_;
+    std::optional<tls::tls_stream> secure_;
+    io::stream* stream_ = nullptr;  // one of the two
     reply_reader reader_;
 };
 

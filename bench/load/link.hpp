@@ -58,6 +58,10 @@ class link {
     // While open: on_closed() follows.
     virtual void close() noexcept = 0;
 
+    // Of the last open(): whether a TLS session was resumed, and why TLS failed, or nothing.
+    virtual bool resumed() const noexcept { return false; }
+    virtual std::string_view open_fault() const noexcept { return {}; }
+
     // Whether a session goes on through another link.
     virtual bool keeps_sessions() const noexcept { return true; }
     // The status of the reply that comes at present, the session that it names, and where messages

@@ -92,6 +92,18 @@ int finish(const run_options& how, const bench_result& all) {
     return passed(all) ? 0 : exit_wrong;
 }
 
+int run_on(io::reactor& loop, const server_watch& server, progress& lines, run_options& how) {
+    std::string fault;
+    if (!survey(loop, how).run(fault)) {
+        return could_not(fault);
+    }
+    bench_result all;
+    bench runs(loop, server, [&lines](const series_point& point) { lines.tell(point); });
+    const bool ran = runs.run(how, all, fault);
+    lines.end();
+    return ran ? finish(how, all) : could_not(fault);
+}
+
 int run(run_options& how) {
     std::string fault;
     server_watch server;
@@ -113,14 +125,20 @@ int run(run_options& how) {
         std::signal(number, [](int) { load_run::interrupt(); });
     }
     io::reactor loop(std::move(*backend));
-    if (!survey(loop, how).run(fault)) {
-        return could_not(fault);
+    if (how.to.secure) {
+        how.tls.server_name = how.tls.server_name.empty() ? how.to.host : how.tls.server_name;
+        // As clients do that come back.
+        how.tls.resume =
+            how.what.how == pattern::tls_resumed || how.what.how == pattern::connection_churn;
+        how.to.dial = tls_dial::make(loop, how.tls, fault);
+        if (how.to.dial == nullptr) {
+            return could_not(fault);
+        }
     }
-    bench_result all;
-    bench runs(loop, server, [&lines](const series_point& point) { lines.tell(point); });
-    const bool ran = runs.run(how, all, fault);
-    lines.end();
-    return ran ? finish(how, all) : could_not(fault);
+    const int code = run_on(loop, server, lines, how);
+    // Before the loop.
+    how.to.dial.reset();
+    return code;
 }
 
 }  // namespace

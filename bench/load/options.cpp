@@ -25,13 +25,14 @@ constexpr std::size_t connections_max = 100'000;
 
 constexpr const char* about =
     "Load tester for MCP servers.\n\n"
-    "  pillion-bench http://HOST:PORT/PATH [SCENARIO] [OPTIONS]\n"
+    "  pillion-bench http[s]://HOST:PORT/PATH [SCENARIO] [OPTIONS]\n"
     "  pillion-bench unix:/PATH.sock [SCENARIO] [OPTIONS]\n"
     "  pillion-bench [SCENARIO] [OPTIONS] -- stdio COMMAND [ARGUMENTS]\n"
     "  pillion-bench compare BEFORE.json AFTER.json [--fail-above 10%]\n\n"
     "Scenarios: ping (the default; server/discover with 2026-07-28), tools/list, tools/call;\n"
     "mixed (calls, lists, reads, prompts); session-churn (a session for each request),\n"
-    "connection-churn (a connection for each); progress, tasks, rounds (calls that tell of their\n"
+    "connection-churn (a connection for each), tls-full and tls-resumed (TLS handshakes alone);\n"
+    "progress, tasks, rounds (calls that tell of their\n"
     "progress, become tasks, or ask the user); listen (a tool that changes something: how long\n"
     "until each of so many streams has heard of it).\n"
     "Exit codes: 0 all is well; 1 could not run; 2 usage; 3 wrong answers, or an assertion that "
@@ -62,7 +63,8 @@ struct words {
 
 void add_run_options(CLI::App& cli, words& w, run_options& to) {
     if (w.command.empty()) {
-        cli.add_option("TARGET", w.target, "http://host:port/path or unix:/path.sock")->required();
+        cli.add_option("TARGET", w.target, "http[s]://host:port/path or unix:/path.sock")
+            ->required();
     }
     cli.add_option("SCENARIO", w.scenario, "What is asked")->capture_default_str();
     cli.add_option("-r,--revision", w.revision,
@@ -83,6 +85,13 @@ void add_run_options(CLI::App& cli, words& w, run_options& to) {
     cli.add_flag(
         "--spin", to.spin,
         "Never sleep: takes a core whole, and waking the client is no work for the server");
+    cli.add_option("--cacert", to.tls.authorities,
+                   "File of the authorities to trust (PEM) [the system's]");
+    cli.add_flag("-k,--insecure", to.tls.insecure, "Take any certificate");
+    cli.add_option("--cert", to.tls.certificate, "File of the client's certificate");
+    cli.add_option("--key", to.tls.key, "File of its key");
+    cli.add_option("--server-name", to.tls.server_name,
+                   "Name that the server's certificate must have [the host]");
     cli.add_option("--path", w.path, "What to ask for at a unix socket")->capture_default_str();
     cli.add_option("-H,--header", w.headers, "\"Name: value\" for each request")
         ->allow_extra_args(false);
@@ -207,6 +216,8 @@ constexpr scenario_name scenario_names[] = {
     {"mixed", pattern::plain, action::tools_call, true, true},
     {"session-churn", pattern::session_churn, action::ping, false, true},
     {"connection-churn", pattern::connection_churn, action::ping, false, true},
+    {"tls-full", pattern::tls_full, action::ping, false, false},
+    {"tls-resumed", pattern::tls_resumed, action::ping, false, false},
     {"progress", pattern::progress, action::tools_call, true, true},
     {"tasks", pattern::tasks, action::tools_call, true, true},
     {"rounds", pattern::rounds, action::tools_call, true, true},
@@ -248,6 +259,10 @@ std::string check_scenario(const run_options& how) {
     }
     if (how.what.how == pattern::listen && how.to.is_command()) {
         return "listen: each connection to a server on stdio is a server of its own";
+    }
+    const bool only_tls = how.what.how == pattern::tls_full || how.what.how == pattern::tls_resumed;
+    if (only_tls && !how.to.secure) {
+        return how.what.name + ": only for https";
     }
     const bool needs_answers =
         how.what.how >= pattern::progress || rev == revision::r2024_11_05 || how.to.is_command();
@@ -344,6 +359,15 @@ std::string read_rest(const words& w, run_options& to) {
         return fault;
     }
     to.to = std::move(*where);
+    const tls_words& tls = to.tls;
+    const bool any_tls = !tls.authorities.empty() || tls.insecure || !tls.certificate.empty() ||
+                         !tls.key.empty() || !tls.server_name.empty();
+    if (any_tls && !to.to.secure) {
+        return "--cacert, --insecure, --cert, --key and --server-name are for https";
+    }
+    if (tls.certificate.empty() != tls.key.empty()) {
+        return "--cert and --key: one needs the other";
+    }
     return check_scenario(to);
 }
 

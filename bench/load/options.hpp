@@ -12,6 +12,7 @@
 #include "io/backend_factory.hpp"
 #include "scenario.hpp"
 #include "target.hpp"
+#include "tls_dial.hpp"
 
 namespace pillion::load {
 
@@ -35,7 +36,8 @@ struct run_options {
     bool makes_arguments = false;  // of the tool, by its schema
     std::uint64_t seed = 1;
     std::vector<std::string> resources;  // that listeners subscribe to
-    std::string pid;                     // empty, a number or "auto"
+    tls_words tls;
+    std::string pid;  // empty, a number or "auto"
     std::string json_file;
     std::string ndjson_file;
     std::string html_file;

@@ -55,6 +55,8 @@ enum class pattern : std::uint8_t {
     plain,
     session_churn,     // a session of its own
     connection_churn,  // a connection of its own
+    tls_full,          // a connection and its TLS handshake, nothing else
+    tls_resumed,       // the same with the session of the one before
     progress,          // with the events before its answer
     tasks,             // a call that becomes a task, until that has ended
     rounds,            // a call that asks the user, until it needs to know no more

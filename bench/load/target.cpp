@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::string_view unix_scheme = "unix:";
 constexpr std::string_view http_scheme = "http://";
+constexpr std::string_view https_scheme = "https://";
 
 // RFC 9112 §3.2.1: no blanks, no controls; the rest is the server's business.
 bool is_request_target(std::string_view path) {
@@ -79,8 +80,9 @@ std::optional<target> parse_target(std::string_view text, std::string_view path,
             fault = fault.empty() ? "unix: needs the path of a socket" : fault;
             return std::nullopt;
         }
-    } else if (text.starts_with(http_scheme)) {
-        text.remove_prefix(http_scheme.size());
+    } else if (text.starts_with(http_scheme) || text.starts_with(https_scheme)) {
+        to.secure = text.starts_with(https_scheme);
+        text.remove_prefix(to.secure ? https_scheme.size() : http_scheme.size());
         const std::size_t end = text.find_first_of("/?");
         to.host_field = text.substr(0, end);
         to.path = end == std::string_view::npos ? "/" : std::string(text.substr(end));
@@ -89,17 +91,14 @@ std::optional<target> parse_target(std::string_view text, std::string_view path,
             fault = "no host, or not a plain one, in " + to.text;
             return std::nullopt;
         }
-        to.port = parts.has_port ? parts.port : std::uint16_t{80};
+        to.port = parts.has_port ? parts.port : to.secure ? std::uint16_t{443} : std::uint16_t{80};
         std::string_view host = parts.host;
         if (host.starts_with('[')) {
             host = host.substr(1, host.size() - 2);
         }
         to.host = host;
-    } else if (text.starts_with("https://")) {
-        fault = to.text + ": https is not spoken yet; put a proxy before it, or use http";
-        return std::nullopt;
     } else {
-        fault = to.text + " is neither http://host[:port]/path nor unix:/path.sock";
+        fault = to.text + " is none of http://host[:port]/path, https://… and unix:/path.sock";
         return std::nullopt;
     }
     if (!is_request_target(to.path)) {
@@ -120,8 +119,9 @@ target command_target(std::vector<std::string> words) {
 }
 
 std::optional<std::string> path_of_endpoint(const target& to, std::string_view uri) {
-    if (base::equals_ignore_case(uri.substr(0, http_scheme.size()), http_scheme)) {
-        uri.remove_prefix(http_scheme.size());
+    const std::string_view scheme = to.secure ? https_scheme : http_scheme;
+    if (base::equals_ignore_case(uri.substr(0, scheme.size()), scheme)) {
+        uri.remove_prefix(scheme.size());
         const std::size_t end = std::min(uri.find('/'), uri.size());
         if (!base::equals_ignore_case(uri.substr(0, end), to.host_field)) {
             return std::nullopt;

@@ -1,17 +1,20 @@
-// target: where the server is: an http URL or a unix socket, taken apart and resolved, or the
-// command that starts it.
+// target: where the server is: an http or https URL or a unix socket, taken apart and resolved, or
+// the command that starts it.
 //
 // Start-up code: may allocate, and wait for a name to be resolved.
 #pragma once
 
 #include <sys/socket.h>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace pillion::load {
+
+class tls_dial;
 
 struct target {
     std::string text;  // as it was given
@@ -23,6 +26,8 @@ struct target {
     std::string path;                  // what is asked for, with its query
     sockaddr_storage address{};        // once resolved
     socklen_t address_bytes = 0;
+    bool secure = false;             // https
+    std::shared_ptr<tls_dial> dial;  // … and how that is spoken, once there is a loop
 
     bool is_unix() const noexcept { return !socket_path.empty(); }
     bool is_command() const noexcept { return !command.empty(); }
@@ -35,8 +40,8 @@ target command_target(std::vector<std::string> words);
 // target. nullopt for another server, and for what is no path.
 std::optional<std::string> path_of_endpoint(const target& to, std::string_view uri);
 
-// Reads "http://host[:port][/path]" or "unix:/path.sock". `path` is asked for at a unix socket.
-// nullopt, with `fault` set, for anything else.
+// Reads "http://host[:port][/path]", the same with https, or "unix:/path.sock". `path` is asked for
+// at a unix socket. nullopt, with `fault` set, for anything else.
 std::optional<target> parse_target(std::string_view text, std::string_view path,
                                    std::string& fault);
 

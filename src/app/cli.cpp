@@ -65,7 +65,7 @@ void add_flag(CLI::App& cli, const config_key& key, words& to) {
     } else if (key.type == value_type::text_list) {
         // One a time: what follows may be the name of the file.
         f.option = cli.add_option(key.flag, f.many, key.help)->allow_extra_args(false);
-        if (key.name != "listen") {
+        if (key.name != "listen" && key.section != "tls") {
             f.option->delimiter(',');
         }
     } else {

@@ -66,8 +66,9 @@ void add_listeners(config_table& to) {
                   .type = text_list,
                   .min = 1,
                   .is_valid = is_listen_spec,
-                  .expected = "host:port, unix:/path or fd:N",
-                  .help = "host:port, unix:/path or fd:N instead of host and port; repeatable",
+                  .expected = "host:port, http://host:port, https://host:port, unix:/path or fd:N",
+                  .help = "host:port, http://host:port, https://host:port, unix:/path or fd:N "
+                          "instead of host and port; repeatable",
                   .http_only = true});
     to.push_back({.section = "http",
                   .name = "path",
@@ -132,6 +133,35 @@ void add_callers(config_table& to) {
                   .type = boolean,
                   .fallback = "true",
                   .help = "the HTTP+SSE transport of 2024-11-05 (/sse and /messages)",
+                  .live = true,
+                  .http_only = true});
+}
+
+// Files, read at the start and at each reload.
+void add_tls(config_table& to) {
+    to.push_back({.section = "tls",
+                  .name = "cert",
+                  .flag = "--tls-cert",
+                  .type = text_list,
+                  .min = 1,
+                  .help = "File of a certificate chain (PEM); TCP addresses then speak HTTPS; "
+                          "repeatable, the client's SNI chooses",
+                  .live = true,
+                  .http_only = true});
+    to.push_back({.section = "tls",
+                  .name = "key",
+                  .flag = "--tls-key",
+                  .type = text_list,
+                  .min = 1,
+                  .help = "File of a certificate's private key, in the same order",
+                  .live = true,
+                  .http_only = true});
+    to.push_back({.section = "tls",
+                  .name = "client_ca",
+                  .flag = "--tls-client-ca",
+                  .min = 1,
+                  .help = "File of the authorities of client certificates (PEM): clients must then "
+                          "show one, which names their principal",
                   .live = true,
                   .http_only = true});
 }
@@ -426,6 +456,7 @@ config_table make_config_table(std::vector<detail::own_option>& own, server_prof
     config_table all;
     add_listeners(all);
     add_callers(all);
+    add_tls(all);
     add_server(all);
     add_limits(all);
     add_metrics(all);

@@ -16,10 +16,12 @@ http::server_limits limits_of(const settings& set) {
 
 }  // namespace
 
-metrics_port::metrics_port(mcp::engine& e, int fd, const io::listen_spec& spec, const settings& set)
+metrics_port::metrics_port(mcp::engine& e, int fd, const io::listen_spec& spec, const settings& set,
+                           secure_side* secure)
     : loop_(e.loop()),
       spec_(spec),
       bound_port_(io::local_port(fd)),
+      secure_(spec.scheme == io::listen_scheme::https && bound_port_ != 0 ? secure : nullptr),
       endpoint_(e, origins_of(bound_port_, spec, set), bound_port_ != 0),
       server_(loop_, endpoint_, limits_of(set)),
       listener_(loop_, fd, *this) {
@@ -37,7 +39,11 @@ void metrics_port::drain() noexcept {
 }
 
 void metrics_port::on_connection(int fd) noexcept {
-    server_.serve(std::make_unique<io::tcp_stream>(loop_, fd, io::peer_of(fd)));
+    if (secure_ != nullptr) {
+        server_.serve(secure_->open(fd));
+    } else {
+        server_.serve(std::make_unique<io::tcp_stream>(loop_, fd, io::peer_of(fd)));
+    }
 }
 
 }  // namespace pillion::app

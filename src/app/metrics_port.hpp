@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "app/secure_side.hpp"
 #include "app/settings.hpp"
 #include "http/server.hpp"
 #include "io/listener.hpp"
@@ -17,8 +18,10 @@ namespace pillion::app {
 
 class metrics_port final : private io::connection_sink {
  public:
-    // Listens at once. `fd` stays the caller's.
-    metrics_port(mcp::engine& e, int fd, const io::listen_spec& spec, const settings& set);
+    // Listens at once. `fd` stays the caller's. `secure`: who makes streams of https; not null
+    // where the address speaks that.
+    metrics_port(mcp::engine& e, int fd, const io::listen_spec& spec, const settings& set,
+                 secure_side* secure);
 
     void change(const settings& to) noexcept;
     // Stops accepting and ends keep-alive.
@@ -33,6 +36,7 @@ class metrics_port final : private io::connection_sink {
     io::reactor& loop_;
     io::listen_spec spec_;
     std::uint16_t bound_port_;  // 0 for a unix socket
+    secure_side* secure_;       // null: plain HTTP
     mcp::metrics_endpoint endpoint_;
     http::server server_;
     io::listener listener_;

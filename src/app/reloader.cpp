@@ -77,7 +77,7 @@ bool load(configuration& to, config_faults& faults) {
 
 void reloader::request(io::offload& helpers, io::reactor& home,
                        std::function<void(settings_ref)> apply) {
-    if (now_.file.empty()) {
+    if (now_.file.empty() && now_.made->tls_paths.empty()) {
         return log::info("config.nothing_to_reload", {});
     }
     if (busy_) {
@@ -107,7 +107,7 @@ void reloader::finish(attempt& done, const std::function<void(settings_ref)>& ap
     if (!done.good) {
         const std::string first =
             done.faults.empty() ? "not read" : describe(done.faults.front(), now_.file);
-        log::error("config.refused", {log::kv("file", now_.file), log::kv("first", first),
+        log::error("config.refused", {log::kv_unless_empty("file", now_.file), log::kv("first", first),
                                       log::kv("faults", done.faults.size())});
         return apply(nullptr);
     }
@@ -123,7 +123,7 @@ void reloader::finish(attempt& done, const std::function<void(settings_ref)>& ap
     now_.made = std::make_shared<const settings>(std::move(next));
     apply_log(*now_.made);
     apply(now_.made);
-    log::info("config.reloaded", {log::kv("file", now_.file)});
+    log::info("config.reloaded", {log::kv_unless_empty("file", now_.file)});
     if (!waiting.empty()) {
         log::warn("config.needs_restart", {log::kv("keys", waiting)});
     }

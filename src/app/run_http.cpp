@@ -13,6 +13,7 @@
 #include "base/limits.hpp"
 #include "base/log.hpp"
 #include "io/blocking_pool.hpp"
+#include "io/file_watch.hpp"
 #include "io/signals.hpp"
 
 namespace pillion::app {
@@ -27,7 +28,8 @@ int startup_fault(const std::string& text) {
 std::string url_of(int fd, const io::listen_spec& spec, const settings& set) {
     const std::string address = io::local_address(fd);
     const bool unix_socket = spec.kind == io::listen_kind::unix_path || io::local_port(fd) == 0;
-    return unix_socket ? address + " (path " + set.path + ")" : "http://" + address + set.path;
+    const char* const scheme = spec.scheme == io::listen_scheme::https ? "https://" : "http://";
+    return unix_socket ? address + " (path " + set.path + ")" : scheme + address + set.path;
 }
 
 // What a person pastes into a client.
@@ -187,6 +189,10 @@ class http_runner {
         if (!signals.start()) {
             log::error("signals.failed", {});
         }
+        io::file_watch renewed(loop, [this] { reload(); }, limits::tls_files_quiet_ms);
+        if (set().tls != nullptr && !renewed.start(set().tls_paths)) {
+            log::warn("tls.not_watched", {log::kv("then", "SIGHUP reads certificates again")});
+        }
         {
             const std::lock_guard lock(state_.mutex);
             state_.running = &service_;
@@ -205,7 +211,8 @@ class http_runner {
             state_.stop = nullptr;
         }
         signals.close();
-        while (!signals.closed() || config_.busy()) {
+        renewed.close();
+        while (!signals.closed() || !renewed.closed() || config_.busy()) {
             loop.run_one(10'000'000);
         }
         shards_[0]->close();
@@ -213,8 +220,7 @@ class http_runner {
 
     void on_signal(int number) {
         if (number == SIGHUP) {
-            return config_.request(pool_, shards_[0]->loop(),
-                                   [this](const reloader::settings_ref& to) { change(to); });
+            return reload();
         }
         log::info("shutdown.begin", {log::kv("signal", number), log::kv("again", draining_)});
         if (!draining_) {
@@ -227,6 +233,11 @@ class http_runner {
                 shards_[i]->loop().post([s = shards_[i].get()] { s->hurry(); });
             }
         }
+    }
+
+    void reload() {
+        config_.request(pool_, shards_[0]->loop(),
+                        [this](const reloader::settings_ref& to) { change(to); });
     }
 
     // Null: they were refused.

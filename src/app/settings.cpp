@@ -17,8 +17,9 @@ class settings_maker {
     settings_maker(const config_table& keys, const config_values& values, config_faults& faults)
         : keys_(keys), values_(values), faults_(faults) {}
 
-    void read_http(settings& to) {
+    void read_http(settings& to, const std::string& folder) {
         read_unix_peers(to);
+        read_tls(to, folder);
         read_listeners(to);
         if (given(key_id::path)) {
             to.path = text(key_id::path);
@@ -237,19 +238,35 @@ class settings_maker {
         auto spec = io::parse_listen_spec(text);
         if (!spec) {
             fault(from, index, std::string("cannot listen there: ") + spec.error().detail);
-        } else if (!io::is_loopback(*spec) && !so_far.insecure_no_auth) {
+            return std::nullopt;
+        }
+        if (spec->scheme == io::listen_scheme::https && so_far.tls == nullptr) {
+            fault(from, index,
+                  "https needs a certificate: --tls-cert and --tls-key (tls.cert, tls.key)");
+            return std::nullopt;
+        }
+        const bool secure = so_far.tls != nullptr && spec->scheme != io::listen_scheme::http &&
+                            spec->kind != io::listen_kind::unix_path;
+        spec->scheme = secure ? io::listen_scheme::https : io::listen_scheme::http;
+        // The client's certificate says who it is.
+        const bool authenticates = secure && !so_far.tls->client_authorities.empty();
+        if (authenticates) {
+            return std::move(*spec);
+        }
+        if (!io::is_loopback(*spec) && !so_far.insecure_no_auth) {
             fault(from, index,
                   "refusing to serve other machines without authentication; use a loopback "
-                  "address, or --insecure-no-auth (http.insecure_no_auth) if something in "
-                  "front authenticates");
+                  "address, client certificates (--tls-client-ca), or --insecure-no-auth "
+                  "(http.insecure_no_auth) if something in front authenticates");
         } else if (so_far.profile == server_profile::corporate && !so_far.insecure_no_auth &&
                    from != key_id::metrics_listen && spec->kind != io::listen_kind::unix_path) {
             // STANDARD row 37. A unix socket of ours admits this user alone, or those who were
             // named; who may use an inherited one is not known.
             fault(from, index,
                   "the corporate profile refuses HTTP without authentication; listen on "
-                  "unix:/path, or say --insecure-no-auth (http.insecure_no_auth) if something in "
-                  "front authenticates");
+                  "unix:/path, ask for client certificates (--tls-client-ca), or say "
+                  "--insecure-no-auth (http.insecure_no_auth) if something in front "
+                  "authenticates");
         } else {
             return std::move(*spec);
         }
@@ -265,6 +282,72 @@ class settings_maker {
                       "the corporate profile names every origin, not *");
             }
         }
+    }
+
+    // The files are read here, on the thread that may, and tried: what a loop makes of them later
+    // cannot fail any more.
+    void read_tls(settings& to, const std::string& folder) {
+        const std::size_t pairs = of(key_id::tls_cert).texts.size();
+        if (pairs != of(key_id::tls_key).texts.size()) {
+            const bool more = pairs > of(key_id::tls_key).texts.size();
+            return fault(more ? key_id::tls_cert : key_id::tls_key, 0,
+                         "there must be as many keys as certificates");
+        }
+        if (pairs == 0) {
+            if (given(key_id::tls_client_ca)) {
+                fault(key_id::tls_client_ca, 0,
+                      "needs --tls-cert and --tls-key (tls.cert, tls.key)");
+            }
+            return;
+        }
+        auto files = std::make_shared<tls::server_files>();
+        bool good = true;
+        for (std::size_t i = 0; i < pairs; ++i) {
+            tls::certificate_text& one = files->certificates.emplace_back();
+            good = read_file(key_id::tls_cert, i, folder, to, one.chain) && good;
+            good = read_file(key_id::tls_key, i, folder, to, one.key) && good;
+        }
+        if (given(key_id::tls_client_ca)) {
+            good =
+                read_file(key_id::tls_client_ca, 0, folder, to, files->client_authorities) && good;
+            if (good && files->client_authorities.empty()) {
+                fault(key_id::tls_client_ca, 0, "the file is empty");
+                good = false;
+            }
+        }
+        if (good && try_tls(*files)) {
+            to.tls = std::move(files);
+            to.tickets = std::make_shared<tls::ticket_keys>();
+        }
+    }
+
+    bool try_tls(const tls::server_files& files) {
+        std::string why;
+        int index = 0;
+        const auto made = tls::server_context::make(files, nullptr, why, index);
+        if (made == nullptr) {
+            fault(index < 0 ? key_id::tls_client_ca : key_id::tls_cert,
+                  index < 0 ? 0 : static_cast<std::size_t>(index),
+                  (index < 0 ? "the file " : "") + why);
+        }
+        return made != nullptr;
+    }
+
+    // The `index`th file that a key names.
+    bool read_file(key_id id, std::size_t index, const std::string& folder, settings& to,
+                   std::string& text) {
+        const config_value& value = of(id);
+        std::string path = value.texts[index];
+        if (!value.from_flag && !path.starts_with('/') && !folder.empty()) {
+            path = folder + "/" + path;
+        }
+        std::string why;
+        if (!read_whole_file(path, text, why)) {
+            fault(id, index, shown_path(path) + ": " + why);
+            return false;
+        }
+        to.tls_paths.push_back(std::move(path));
+        return true;
     }
 
     // Null with a fault, which shows the name of the file and nothing of the keys.
@@ -322,7 +405,7 @@ settings make_settings(const config_table& keys, const config_values& values,
     settings_maker maker(keys, values, faults);
     maker.read_common(made, folder);
     if (serving) {
-        maker.read_http(made);
+        maker.read_http(made, folder);
     }
     return made;
 }
@@ -330,6 +413,12 @@ settings make_settings(const config_table& keys, const config_values& values,
 void keep_fixed(settings& next, const settings& running) {
     next.listen = running.listen;
     next.metrics_listen = running.metrics_listen;
+    // Addresses speak what they spoke, so what they need for it stays.
+    if ((next.tls == nullptr) != (running.tls == nullptr)) {
+        next.tls = running.tls;
+        next.tls_paths = running.tls_paths;
+    }
+    next.tickets = running.tickets;
     next.path = running.path;
     next.unix_peers = running.unix_peers;
     next.threads = running.threads;

@@ -21,12 +21,17 @@
 #include "io/unix_peer.hpp"
 #include "mcp/definitions.hpp"
 #include "mcp/service.hpp"
+#include "tls/context.hpp"
 
 namespace pillion::app {
 
 struct settings {
+    // With `scheme` as it is served: http or https.
     std::vector<io::listen_spec> listen;
     std::optional<io::listen_spec> metrics_listen;
+    std::shared_ptr<const tls::server_files> tls;  // null: nobody speaks https
+    std::vector<std::string> tls_paths;            // of those files
+    std::shared_ptr<tls::ticket_keys> tickets;
     std::string path = "/mcp";
     std::size_t threads = 1;
     io::backend_mode io = io::backend_mode::automatic;

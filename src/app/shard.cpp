@@ -61,13 +61,14 @@ http::origin_policy origins_of(std::uint16_t bound_port, const io::listen_spec& 
 }
 
 port::port(mcp::engine& e, io::listen_socket socket, const io::listen_spec& spec,
-           const settings& set, spread* among)
+           const settings& set, spread* among, secure_side* secure)
     : engine_(e),
       loop_(e.loop()),
       socket_(std::move(socket)),
       spec_(spec),
       bound_port_(io::local_port(socket_.fd())),
       among_(among),
+      secure_(spec.scheme == io::listen_scheme::https ? secure : nullptr),
       connections_max_(set.http.connections_max),
       peers_(set.unix_peers),
       transport_(e, options_of(bound_port_, spec, set)),
@@ -125,7 +126,12 @@ bool port::idle() const noexcept {
 void port::take(int fd) noexcept {
     // A socket without a port is a unix socket, whoever opened it.
     const bool known = bound_port_ != 0 || peers_.unnamed() || peers_.allow(fd);
-    server_.serve(std::make_unique<io::tcp_stream>(loop_, fd, io::peer_of(fd)), known ? 0 : 403);
+    if (secure_ != nullptr && bound_port_ != 0) {
+        server_.serve(secure_->open(fd));
+    } else {
+        server_.serve(std::make_unique<io::tcp_stream>(loop_, fd, io::peer_of(fd)),
+                      known ? 0 : 403);
+    }
 }
 
 void port::collect(base::metrics_page& to) const {
@@ -212,9 +218,13 @@ void shard::open_on(std::unique_ptr<io::backend> with) {
     loop_ = std::make_unique<io::reactor>(std::move(with));
     loop_->set_output(set_->output);
     engine_ = std::make_unique<mcp::engine>(shared_, *loop_, index_);
+    if (set_->tls != nullptr) {
+        secure_ = std::make_unique<secure_side>(*engine_, *set_);
+    }
     for (std::size_t i = 0; i < sockets_.size(); ++i) {
         ports_.push_back(std::make_unique<port>(*engine_, std::move(sockets_[i]), set_->listen[i],
-                                                *set_, among_.empty() ? nullptr : among_[i].get()));
+                                                *set_, among_.empty() ? nullptr : among_[i].get(),
+                                                secure_.get()));
         ports_.back()->start();
     }
     sockets_.clear();
@@ -222,7 +232,8 @@ void shard::open_on(std::unique_ptr<io::backend> with) {
 
 void shard::serve_metrics(io::listen_socket socket, const io::listen_spec& spec) {
     metrics_socket_ = std::move(socket);
-    metrics_ = std::make_unique<metrics_port>(*engine_, metrics_socket_.fd(), spec, *set_);
+    metrics_ =
+        std::make_unique<metrics_port>(*engine_, metrics_socket_.fd(), spec, *set_, secure_.get());
 }
 
 void shard::run() noexcept { loop_->run(); }
@@ -232,6 +243,9 @@ void shard::change(std::shared_ptr<const settings> to) noexcept {
     loop_->set_output(set_->output);
     // The settings own the options.
     engine_->change(std::shared_ptr<const mcp::service_options>(set_, &set_->service));
+    if (secure_ != nullptr) {
+        secure_->change(*set_);
+    }
     for (const auto& p : ports_) {
         p->change(*set_);
     }
@@ -306,6 +320,7 @@ void shard::close() noexcept {
     ports_.clear();
     engine_.reset();
     loop_->drain(1000);
+    secure_.reset();
     left_.add(*loop_);
     metrics_socket_.close();
     loop_.reset();

@@ -12,6 +12,7 @@
 
 #include "app/leak_report.hpp"
 #include "app/metrics_port.hpp"
+#include "app/secure_side.hpp"
 #include "app/settings.hpp"
 #include "app/spread.hpp"
 #include "http/server.hpp"
@@ -31,9 +32,10 @@ http::origin_policy origins_of(std::uint16_t bound_port, const io::listen_spec& 
 // One listening address on one shard.
 class port final : public io::connection_sink, private spread::taker, private mcp::metrics_source {
  public:
-    // `among`: the shards that share the address; null for one that has it alone.
+    // `among`: the shards that share the address; null for one that has it alone. `secure`: who
+    // makes streams of https; not null where the address speaks that.
     port(mcp::engine& e, io::listen_socket socket, const io::listen_spec& spec, const settings& set,
-         spread* among);
+         spread* among, secure_side* secure);
     ~port();
 
     void change(const settings& to) noexcept;
@@ -58,6 +60,7 @@ class port final : public io::connection_sink, private spread::taker, private mc
     io::listen_spec spec_;
     std::uint16_t bound_port_;  // 0 for a unix socket
     spread* among_;
+    secure_side* secure_;  // null: plain HTTP
     std::size_t connections_max_;
     io::unix_peers peers_;
     mcp::http_transport transport_;
@@ -112,6 +115,7 @@ class shard {
     std::vector<std::shared_ptr<spread>> among_;
     std::unique_ptr<io::reactor> loop_;
     std::unique_ptr<mcp::engine> engine_;
+    std::unique_ptr<secure_side> secure_;  // null: nobody speaks https
     std::vector<std::unique_ptr<port>> ports_;
     io::listen_socket metrics_socket_;
     std::unique_ptr<metrics_port> metrics_;  // null: none

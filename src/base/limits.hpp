@@ -25,6 +25,8 @@ inline constexpr std::size_t pipelined_bytes_max = 16 * 1024;
 inline constexpr std::int64_t head_timeout_ms = 10'000;
 // From the begin of a connection to the end of its TLS handshake.
 inline constexpr std::int64_t tls_handshake_timeout_ms = 10'000;
+// Certificates are read again when nothing has happened to their files for so long.
+inline constexpr std::int64_t tls_files_quiet_ms = 300;
 // What TLS handshakes may take of one turn of a loop before others wait for the next one.
 inline constexpr std::int64_t tls_turn_ns = 1'000'000;
 inline constexpr std::int64_t body_timeout_ms = 30'000;

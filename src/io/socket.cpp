@@ -286,9 +286,18 @@ result<listen_spec> parse_listen_spec(std::string_view text) {
         }
         return spec;
     }
+    if (text.starts_with("http://")) {
+        spec.scheme = listen_scheme::http;
+        text.remove_prefix(7);
+    } else if (text.starts_with("https://")) {
+        spec.scheme = listen_scheme::https;
+        text.remove_prefix(8);
+    }
     const std::size_t colon = text.rfind(':');
     if (colon == std::string_view::npos || !parse_port(text.substr(colon + 1), spec.port)) {
-        return error{errc::invalid, "expected HOST:PORT, [V6]:PORT, unix:PATH or fd:N"};
+        return error{errc::invalid,
+                     "expected HOST:PORT, [V6]:PORT, http://HOST:PORT, https://HOST:PORT, "
+                     "unix:PATH or fd:N"};
     }
     std::string_view host = text.substr(0, colon);
     if (host.starts_with('[') && host.ends_with(']') && host.size() > 2) {

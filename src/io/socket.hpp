@@ -17,6 +17,8 @@
 namespace pillion::io {
 
 enum class listen_kind : std::uint8_t { tcp, unix_path, inherited };
+// What is spoken there: `usual` is https where certificates are configured.
+enum class listen_scheme : std::uint8_t { usual, http, https };
 
 // What the user asked to listen on.
 struct listen_spec {
@@ -26,9 +28,11 @@ struct listen_spec {
     std::string path;        // unix_path
     bool others = false;     // … whose file admits every user: who may connect is seen later
     int fd = -1;             // inherited
+    listen_scheme scheme = listen_scheme::usual;  // tcp, inherited
 };
 
-// Parses "host:port", "[::1]:8080", ":8080" (127.0.0.1), "unix:/path" and "fd:3".
+// Parses "host:port", "[::1]:8080", ":8080" (127.0.0.1), each with or without "http://" or
+// "https://" before it, "unix:/path" and "fd:3".
 result<listen_spec> parse_listen_spec(std::string_view text);
 
 // Whether only this machine can reach it: 127.0.0.0/8, ::1, "localhost", a unix socket. For an

@@ -61,6 +61,7 @@ class loop_share : private coro::ready_node {
     bool idle() const noexcept { return waiting_.empty() && !queued_; }
 
     tls_counts& counts() noexcept { return counts_; }
+    const tls_counts& counts() const noexcept { return counts_; }
 
  private:
     void run_later() noexcept;

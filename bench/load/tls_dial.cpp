@@ -1,0 +1,62 @@
+#include "tls_dial.hpp"
+
+#include <fstream>
+#include <iterator>
+
+namespace pillion::load {
+
+namespace {
+
+// Where distributions keep the bundle of authorities: Debian and its kin, Fedora, Alpine.
+constexpr const char* bundles[] = {"/etc/ssl/certs/ca-certificates.crt",
+                                   "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem"};
+
+bool read(const std::string& path, std::string& to) {
+    std::ifstream in(path, std::ios::binary);
+    to.assign(std::istreambuf_iterator<char>(in), {});
+    return !in.bad() && !to.empty();
+}
+
+bool read_authorities(const tls_words& words, std::string& to, std::string& fault) {
+    if (words.insecure) {
+        return true;
+    }
+    if (!words.authorities.empty()) {
+        fault = "--cacert: cannot read " + words.authorities;
+        return read(words.authorities, to);
+    }
+    fault = "no certificate authorities are installed here: name one with --cacert";
+    for (const char* const path : bundles) {
+        if (read(path, to)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+}  // namespace
+
+std::shared_ptr<tls_dial> tls_dial::make(io::reactor& loop, const tls_words& words,
+                                         std::string& fault) {
+    std::shared_ptr<tls_dial> made(new tls_dial(loop));
+    tls::client_options options;
+    options.server_name = words.server_name;
+    options.verify = !words.insecure;
+    options.resume = words.resume;
+    if (!read_authorities(words, options.authorities, fault)) {
+        return nullptr;
+    }
+    tls::certificate_text identity;
+    if (!words.certificate.empty()) {
+        if (!read(words.certificate, identity.chain) || !read(words.key, identity.key)) {
+            fault = "--cert and --key: cannot read both";
+            return nullptr;
+        }
+        options.identity = &identity;
+    }
+    fault.clear();
+    made->context_ = tls::client_context::make(options, fault);
+    return made->context_ != nullptr ? made : nullptr;
+}
+
+}  // namespace pillion::load
