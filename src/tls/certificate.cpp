@@ -124,6 +124,11 @@ std::unique_ptr<certificate> certificate::make(const certificate_text& from, std
         fault = "the key does not belong to the certificate";
         return nullptr;
     }
+    const int unprepared = compat::prepare_signatures(made->key_);
+    if (unprepared != 0) {
+        fault = describe(unprepared);
+        return nullptr;
+    }
     for_each_name(*made->chain(), name_kind::dns,
                   [&](std::string_view name) { made->names_.push_back(lower(name)); });
     if (made->names_.empty() && !common_name(*made->chain()).empty()) {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <string_view>
 
+#include <mbedtls/ecdsa.h>
 #include <mbedtls/error.h>
 #include <mbedtls/pk.h>
 #include <mbedtls/ssl.h>
@@ -50,6 +51,29 @@ inline int parse_key(mbedtls_pk_context& to, const unsigned char* text,
 #endif
 }
 
+// 2.28 copies a key of the general kind for each signature, and with it computes the table of its
+// curve anew, which is a third of the work; a key that is for signatures only keeps its table.
+// (3.6 has these tables as constants.) Returns an error of the library, or 0.
+inline int prepare_signatures(mbedtls_pk_context& key) noexcept {
+#if MBEDTLS_VERSION_NUMBER < 0x03000000
+    if (mbedtls_pk_get_type(&key) == MBEDTLS_PK_ECKEY) {
+        mbedtls_pk_context signing;
+        mbedtls_pk_init(&signing);
+        int failed = mbedtls_pk_setup(&signing, mbedtls_pk_info_from_type(MBEDTLS_PK_ECDSA));
+        if (failed == 0) {
+            failed = mbedtls_ecdsa_from_keypair(mbedtls_pk_ec(signing), mbedtls_pk_ec(key));
+        }
+        mbedtls_pk_free(failed == 0 ? &key : &signing);
+        if (failed == 0) {
+            key = signing;
+        }
+        return failed;
+    }
+#endif
+    static_cast<void>(key);
+    return 0;
+}
+
 // Whether a certificate's public key belongs to a private one.
 inline bool is_pair(mbedtls_x509_crt& of, mbedtls_pk_context& key) noexcept {
 #if MBEDTLS_VERSION_NUMBER >= 0x03000000
@@ -59,7 +83,8 @@ inline bool is_pair(mbedtls_x509_crt& of, mbedtls_pk_context& key) noexcept {
 #endif
 }
 
-// TLS 1.2 at least, and the groups of a key exchange, the cheapest of the usual ones first.
+// TLS 1.2 at least, and the groups of a key exchange, the cheapest of the usual ones first: 2.28
+// computes a table for each exchange on P-256, 3.6 has it as a constant.
 inline void set_versions_and_groups(mbedtls_ssl_config& to) noexcept {
 #if MBEDTLS_VERSION_NUMBER >= 0x03000000
     static constexpr std::uint16_t groups[] = {
@@ -69,7 +94,7 @@ inline void set_versions_and_groups(mbedtls_ssl_config& to) noexcept {
     mbedtls_ssl_conf_groups(&to, groups);
 #else
     static constexpr mbedtls_ecp_group_id groups[] = {
-        MBEDTLS_ECP_DP_SECP256R1, MBEDTLS_ECP_DP_CURVE25519, MBEDTLS_ECP_DP_SECP384R1,
+        MBEDTLS_ECP_DP_CURVE25519, MBEDTLS_ECP_DP_SECP256R1, MBEDTLS_ECP_DP_SECP384R1,
         MBEDTLS_ECP_DP_NONE};
     mbedtls_ssl_conf_min_version(&to, MBEDTLS_SSL_MAJOR_VERSION_3, MBEDTLS_SSL_MINOR_VERSION_3);
     mbedtls_ssl_conf_curves(&to, groups);
