@@ -44,7 +44,7 @@ void http_link::connected(std::int32_t res) noexcept {
         shaking_ = true;
         shaking_fault_ = ECONNRESET;
         tls::handshake_listener& me = *this;
-        secure_.emplace(to_.dial->share(), to_.dial->context(), fd, name, std::string_view(), &me);
+        secure_.emplace(to_.dial->share(), to_.dial->context(), fd, name, nullptr, &me);
         stream_ = &*secure_;
         return stream_->start(*this);
     }

@@ -1,6 +1,11 @@
 #include "app/secure_side.hpp"
 
+#include <cinttypes>
+#include <cstdio>
+#include <string>
+
 #include "base/assert.hpp"
+#include "base/random.hpp"
 #include "io/socket.hpp"
 #include "tls/tls_stream.hpp"
 
@@ -9,14 +14,18 @@ namespace pillion::app {
 namespace {
 
 // For whoever speaks plain HTTP here (STANDARD row 28: JSON, whatever goes wrong).
-constexpr std::string_view plain_refusal =
-    "HTTP/1.1 400 Bad Request\r\n"
-    "Content-Type: application/json\r\n"
-    "Content-Length: 97\r\n"
-    "Connection: close\r\n"
-    "\r\n"
-    "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32600,\"message\":\"This port speaks HTTPS: use "
-    "an https:// URL\"}}";
+std::string plain_refusal() {
+    const std::string body =
+        "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32600,\"message\":\"This port speaks HTTPS: "
+        "use an https:// URL\"}}";
+    std::uint64_t id[2];
+    base::os_random(id, sizeof id);
+    char text[33];
+    std::snprintf(text, sizeof text, "%016" PRIx64 "%016" PRIx64, id[0], id[1]);
+    return "HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nContent-Length: " +
+           std::to_string(body.size()) + "\r\nX-Request-Id: " + text +
+           "\r\nConnection: close\r\n\r\n" + body;
+}
 
 }  // namespace
 
@@ -39,7 +48,7 @@ void secure_side::change(const settings& to) {
 }
 
 std::unique_ptr<io::stream> secure_side::open(int fd) {
-    return std::make_unique<tls::tls_stream>(share_, context_, fd, io::peer_of(fd), plain_refusal);
+    return std::make_unique<tls::tls_stream>(share_, context_, fd, io::peer_of(fd), &plain_refusal);
 }
 
 void secure_side::collect(base::metrics_page& to) const {

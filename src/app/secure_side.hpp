@@ -22,6 +22,9 @@ class secure_side final : private mcp::metrics_source {
     secure_side(const secure_side&) = delete;
     secure_side& operator=(const secure_side&) = delete;
 
+    // Before the engine goes: /metrics has none of it any more.
+    void leave_engine() noexcept { leave(); }
+
     // From the next connection on.
     void change(const settings& to);
     // Takes ownership of `fd`, an accepted TCP connection.

@@ -318,6 +318,9 @@ void shard::close() noexcept {
     engine_->stop_all();
     metrics_.reset();
     ports_.clear();
+    if (secure_ != nullptr) {
+        secure_->leave_engine();
+    }
     engine_.reset();
     loop_->drain(1000);
     secure_.reset();

@@ -183,7 +183,11 @@ http::admission http_transport::admit(const http::exchange& ex) noexcept {
 std::uint16_t http_transport::admit_caller(const http::exchange& ex, place where) noexcept {
     const limit_options& set = engine_.options().limit;
     const http::request_head& head = ex.head();
-    const caller& from = static_cast<const http_client*>(ex.tag())->from;
+    caller& from = static_cast<http_client*>(ex.tag())->from;
+    // A client's certificate says who it is after the connection was opened.
+    if (from.anonymous() && !ex.peer_principal().empty()) {
+        from.set_principal(ex.peer_principal());
+    }
     fault why;
     if (engine_.overloaded()) {
         // In a session it may be an answer that a call waits for, or a cancellation, which only the

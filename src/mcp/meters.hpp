@@ -34,9 +34,15 @@ class registry;
 class metrics_source : public base::list_hook<> {
  public:
     virtual void collect(base::metrics_page& to) const = 0;
+    // Is asked no more: before the engine goes that it was added to. Idempotent.
+    void leave() noexcept {
+        if (linked()) {
+            unlink();
+        }
+    }
 
  protected:
-    ~metrics_source() { unlink(); }
+    ~metrics_source() { leave(); }
 };
 
 class meters {

@@ -14,13 +14,13 @@
 namespace pillion::tls {
 
 tls_stream::tls_stream(loop_share& of, std::shared_ptr<context> with, int fd,
-                       const io::peer_name& peer, std::string_view plain_refusal,
+                       const io::peer_name& peer, plain_answer refusal,
                        handshake_listener* listener) noexcept
     : share_(of),
       context_(std::move(with)),
       inner_(of.loop(), fd, peer),
       listener_(listener),
-      plain_refusal_(plain_refusal),
+      plain_refusal_(refusal),
       queue_(of.loop().chunks()) {
     mbedtls_ssl_init(&ssl_);
 }
@@ -57,7 +57,7 @@ bool tls_stream::begin() noexcept {
 
 void tls_stream::on_data(char* data, std::size_t bytes) noexcept {
     if (state_ == state::fresh) {
-        if (base::is_upper(data[0]) && !plain_refusal_.empty()) {
+        if (base::is_upper(data[0]) && plain_refusal_ != nullptr) {
             return refuse_plain();
         }
         if (!begin()) {
@@ -378,7 +378,8 @@ bool tls_stream::close_if_quiet() noexcept {
 
 void tls_stream::refuse_plain() noexcept {
     ++share_.counts().plain;
-    inner_.write_static(plain_refusal_);
+    const std::string answer = plain_refusal_();
+    send(this, reinterpret_cast<const unsigned char*>(answer.data()), answer.size());
     refuse("plain HTTP on a port of TLS");
 }
 

@@ -6,8 +6,8 @@
 // that the small answers of a turn are one record; more than a record's worth is encrypted at once.
 //
 // The library's memory (about 36 KiB) exists from the first received byte on, not from the accept.
-// A handshake has limits::tls_handshake_timeout_ms. Plain HTTP is answered by
-// `plain_refusal`, which the maker gives, and closed. Thread: its shard.
+// A handshake has limits::tls_handshake_timeout_ms. Who speaks plain HTTP gets an answer in it,
+// which the maker provides, and is closed. Thread: its shard.
 #pragma once
 
 #include <cstddef>
@@ -41,10 +41,12 @@ class tls_stream final : public io::stream,
                          private io::flushable,
                          private handshake_waiter {
  public:
-    // Takes ownership of `fd`. `plain_refusal` outlives the stream: bytes for whoever speaks plain
-    // HTTP; empty: none. `listener` may be null.
+    // The answer for whoever speaks plain HTTP.
+    using plain_answer = std::string (*)();
+
+    // Takes ownership of `fd`. `refusal` and `listener` may be null.
     tls_stream(loop_share& of, std::shared_ptr<context> with, int fd, const io::peer_name& peer,
-               std::string_view plain_refusal, handshake_listener* listener = nullptr) noexcept;
+               plain_answer refusal, handshake_listener* listener = nullptr) noexcept;
     tls_stream(const tls_stream&) = delete;
     tls_stream& operator=(const tls_stream&) = delete;
     ~tls_stream() override;
@@ -114,7 +116,7 @@ class tls_stream final : public io::stream,
     io::tcp_stream inner_;
     io::stream_reader* reader_ = nullptr;
     handshake_listener* listener_;
-    std::string_view plain_refusal_;
+    plain_answer plain_refusal_;
 
     mbedtls_ssl_context ssl_;
     const char* in_ = nullptr;  // received bytes that the library has not asked for yet

@@ -14,6 +14,7 @@ from http_client import Connection
 from mcp_client import Client, LegacySse, Stdio
 from scripted_server import ScriptedServer
 from server_process import Server, fixture_bin, pillion_bin, uring_refusal
+from tls_authority import Authority
 from wire_schema import LEGACY
 
 
@@ -45,6 +46,12 @@ def server(io):
     running = Server(fixture_bin(), "--io", io, "--port", 0, "--threads", 2)
     yield running
     running.stop()
+
+
+@pytest.fixture(scope="session")
+def authority(tmp_path_factory):
+    """A certificate authority with a certificate for localhost."""
+    return Authority(tmp_path_factory.mktemp("authority"))
 
 
 @pytest.fixture

@@ -51,9 +51,18 @@ class Response:
         return f"<{self.status} {dict(self.headers)} {self.body[:300]!r}>"
 
 
+class TlsAddress(tuple):
+    """(host, port) of a server that speaks TLS, as `context` (an ssl.SSLContext) wants it."""
+
+    def __new__(cls, address, context, name="localhost"):
+        made = super().__new__(cls, address)
+        made.context, made.name = context, name
+        return made
+
+
 class Connection:
-    """One connection; `address` is (host, port) or the path of a Unix socket. `source`: the own
-    address, where another than the usual one is wanted."""
+    """One connection; `address` is (host, port), a TlsAddress or the path of a Unix socket.
+    `source`: the own address, where another than the usual one is wanted."""
 
     def __init__(self, address, timeout=TIMEOUT_S, source=None):
         family = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET
@@ -68,6 +77,12 @@ class Connection:
             raise
         if family == socket.AF_INET:
             self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if isinstance(address, TlsAddress):
+            try:
+                self.sock = address.context.wrap_socket(self.sock, server_hostname=address.name)
+            except OSError:
+                self.sock.close()
+                raise
         self.buffer = b""
         self.host = "localhost" if isinstance(address, str) else f"{address[0]}:{address[1]}"
 

@@ -101,7 +101,7 @@ class Server:
 
     @property
     def port(self):
-        return int(re.match(r"http://[^/]*:(\d+)", self.urls[0])[1])
+        return int(re.match(r"https?://[^/]*:(\d+)", self.urls[0])[1])
 
     @property
     def address(self):

@@ -19,6 +19,7 @@ using testing::leaf_options;
 using testing::test_authority;
 
 constexpr std::string_view plain_refusal = "HTTP/1.1 400 Bad Request\r\n\r\n";
+std::string refuse_plain() { return std::string(plain_refusal); }
 
 test_authority& authority() {
     static test_authority one;
@@ -39,7 +40,7 @@ struct end final : handshake_listener {
     }
     void open(loop_share& share, std::shared_ptr<context> with, int fd) {
         stream = std::make_unique<tls_stream>(share, std::move(with), fd,
-                                              io::peer_name::of_text("test"), plain_refusal, this);
+                                              io::peer_name::of_text("test"), &refuse_plain, this);
         reader.when_closed = [this] {
             fault = stream->fault();
             stream.reset();
