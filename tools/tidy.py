@@ -51,6 +51,8 @@ BANNED = [
      "<liburing…> only in src/io/uring_*.cpp"),
     (r"(src|include)/", r"src/(schema/regex|files/search)\.cpp$", r"#\s*include\s*<re2/",
      "<re2/…> only in src/schema/regex.cpp and src/files/search.cpp"),
+    (r"(src|include)/", r"src/(tls|crypto)/", r"#\s*include\s*<(mbedtls|psa)/",
+     "<mbedtls/…> only in src/tls and src/crypto"),
     (r"(src|include)/", r"src/app/yaml_tree\.cpp$", r"#\s*include\s*<yaml-cpp/",
      "<yaml-cpp/…> only in src/app/yaml_tree.cpp"),
 ]

@@ -176,6 +176,8 @@ int run_configured(server& s, const std::string& command, configuration start,
     set_own_options(start);
     s.profile(start.made->profile);
     s.state().defs.operators = start.made->tools;
+    s.state().tls = start.made->tls != nullptr;
+    s.state().certificates = s.state().tls && !start.made->tls->client_authorities.empty();
     std::string fault;
     auto registered = prepare(s, fault);
     if (registered == nullptr) {

@@ -66,9 +66,9 @@ void add_listeners(config_table& to) {
                   .type = text_list,
                   .min = 1,
                   .is_valid = is_listen_spec,
-                  .expected = "host:port, http://host:port, https://host:port, unix:/path or fd:N",
-                  .help = "host:port, http://host:port, https://host:port, unix:/path or fd:N "
-                          "instead of host and port; repeatable",
+                  .expected = "[http[s]://]host:port, unix:/path or fd:N",
+                  .help = "[http[s]://]host:port, unix:/path or fd:N instead of host and port; "
+                          "repeatable",
                   .http_only = true});
     to.push_back({.section = "http",
                   .name = "path",
@@ -144,8 +144,7 @@ void add_tls(config_table& to) {
                   .flag = "--tls-cert",
                   .type = text_list,
                   .min = 1,
-                  .help = "File of a certificate chain (PEM); TCP addresses then speak HTTPS; "
-                          "repeatable, the client's SNI chooses",
+                  .help = "Certificate chain (PEM): TCP addresses then speak https; repeatable",
                   .live = true,
                   .http_only = true});
     to.push_back({.section = "tls",
@@ -153,15 +152,14 @@ void add_tls(config_table& to) {
                   .flag = "--tls-key",
                   .type = text_list,
                   .min = 1,
-                  .help = "File of a certificate's private key, in the same order",
+                  .help = "Private key of each certificate, in the same order",
                   .live = true,
                   .http_only = true});
     to.push_back({.section = "tls",
                   .name = "client_ca",
                   .flag = "--tls-client-ca",
                   .min = 1,
-                  .help = "File of the authorities of client certificates (PEM): clients must then "
-                          "show one, which names their principal",
+                  .help = "Authorities (PEM) of the certificates that clients must then show",
                   .live = true,
                   .http_only = true});
 }

@@ -4,27 +4,42 @@
 #include <string_view>
 
 #include "app/builtins.hpp"
+#include "app/server_state.hpp"
 
 namespace pillion::app {
 
 namespace {
 
-constexpr std::string_view auth_text =
-    "# Authentication\n"
-    "\n"
+constexpr std::string_view title = "# Authentication\n\n";
+
+constexpr std::string_view certificates_text =
+    "Active: client certificates. Over https the caller is whom its certificate names, by the "
+    "first URI, DNS or mail name in it, else by its common name: cert:uri:…, cert:dns:…, "
+    "cert:mail:… or cert:cn:…. Limits, tasks and lines of the log go by that name; no further "
+    "claims or roles are read, and every caller has the same rights. An Authorization header is "
+    "ignored.\n"
+    "\n";
+
+constexpr std::string_view tls_text =
+    "TCP addresses speak https (TLS 1.2 or newer), unless the operator made one of them http.\n"
+    "\n";
+
+constexpr std::string_view nothing_text =
     "Active: none. Requests carry no credentials, and every caller has the same rights: to read "
     "what is served. An Authorization header is ignored; no claims or roles are read.\n"
     "\n";
 
 constexpr std::string_view corporate_text =
-    "Profile: corporate. HTTP is served on unix sockets only, whose files admit the user of the "
-    "server alone, unless its operator put something that authenticates in front and said so with "
-    "--insecure-no-auth. Over stdio the caller is the process that started the server.\n"
+    "Profile: corporate. HTTP is served on unix sockets, whose files admit the user of the server "
+    "alone, and to clients with certificates, unless its operator put something that authenticates "
+    "in front and said so with --insecure-no-auth. Over stdio the caller is the process that "
+    "started the server.\n"
     "\n";
 
 constexpr std::string_view generic_text =
-    "Profile: generic. Therefore the server listens on loopback addresses only, unless its "
-    "operator put something that authenticates in front and said so with --insecure-no-auth. Over "
+    "Profile: generic. Clients without certificates are served on loopback addresses only, unless "
+    "the operator put something that authenticates in front and said so with --insecure-no-auth. "
+    "Over "
     "stdio the caller is the process that started the server.\n"
     "\n";
 
@@ -109,9 +124,13 @@ void add(server& to, std::string uri, std::string name, std::string title, std::
 }
 
 // What is active, as the profile has it (STANDARD row 12).
-std::string auth_of(const server& of) {
+std::string auth_of(server& of) {
     const bool corporate = of.profile() == server_profile::corporate;
-    std::string text(auth_text);
+    std::string text(title);
+    text.append(of.state().certificates ? certificates_text : nothing_text);
+    if (of.state().tls) {
+        text.append(tls_text);
+    }
     text.append(corporate ? corporate_text : generic_text).append(origin_text);
     return text;
 }

@@ -107,8 +107,9 @@ void reloader::finish(attempt& done, const std::function<void(settings_ref)>& ap
     if (!done.good) {
         const std::string first =
             done.faults.empty() ? "not read" : describe(done.faults.front(), now_.file);
-        log::error("config.refused", {log::kv_unless_empty("file", now_.file), log::kv("first", first),
-                                      log::kv("faults", done.faults.size())});
+        log::error("config.refused",
+                   {log::kv_unless_empty("file", now_.file), log::kv("first", first),
+                    log::kv("faults", done.faults.size())});
         return apply(nullptr);
     }
     const std::string waiting = waiting_keys(now_, done.next);

@@ -34,6 +34,8 @@ struct server_state {
     std::vector<own_option> options;
     std::vector<std::function<result<void>(server&)>> hooks;  // emptied when they have run
     std::vector<mcp::ready_check> checks;
+    bool tls = false;                      // addresses of TCP speak https…
+    bool certificates = false;             // … and clients show who they are there
     std::weak_ptr<app::test_host> tested;  // while test clients are connected
 
     std::mutex update_mutex;          // one update at a time

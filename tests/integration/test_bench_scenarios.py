@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from bench_program import LEGACY, MODERN, brief, fails
+from http_client import Connection
 from scripted_server import http, message, result_of
 from server_process import fixture_bin
 
@@ -43,6 +44,78 @@ def taken(of):
         return of.get(timeout=10)
     except queue.Empty:
         return None
+
+
+# ---- https ----
+
+@pytest.fixture
+def secure(start, authority):
+    server = start(*authority.flags)
+    return server, f"https://localhost:{server.port}/mcp", ("--cacert", authority.ca)
+
+
+@pytest.mark.asan
+@pytest.mark.parametrize("revision", (MODERN, *LEGACY))
+def test_https(bench, secure, revision):
+    _, url, trust = secure
+    code, report = bench(url, "tools/call", *ECHO, "--expect", "hello", "-r", revision, *trust,
+                         *brief(100, 4))
+    assert code == 0 and report["ok"] == 100 and report["reconnects"] == 0, report
+    assert report["target"] == url
+
+
+@pytest.mark.asan
+def test_https_with_event_streams(bench, secure):
+    server, _, trust = secure
+    code, report = bench(f"https://localhost:{server.port}/sse", "tools/call", *ECHO, "-r", OLDEST,
+                         *trust, *brief(50, 2))
+    assert code == 0 and report["ok"] == 50, report
+
+
+@pytest.mark.asan
+@pytest.mark.parametrize("scenario", ("tls-full", "tls-resumed", "connection-churn"))
+def test_handshakes(bench, start, authority, scenario):
+    server = start(*authority.flags, "--metrics-listen", "http://127.0.0.1:0")
+    address = server.wait_for_log("metrics.listening").split("address=")[1].split()[0]
+    code, report = bench(f"https://localhost:{server.port}/mcp", scenario, "--cacert", authority.ca,
+                         *brief(40, 2))
+    assert code == 0 and report["ok"] == 40, report
+    host, port = address.rsplit(":", 1)
+    with Connection((host, int(port))) as connection:
+        page = connection.request("GET", "/metrics").body.decode()
+    full, resumed = (float(next(line for line in page.splitlines() if f'kind="{kind}"' in line
+                                and "handshakes" in line).rsplit(" ", 1)[1])
+                     for kind in ("full", "resumed"))
+    # Two more begin the run.
+    if scenario == "tls-full":
+        assert (full, resumed) == (42, 0)
+    else:
+        assert full <= 2 and resumed >= 40
+
+
+def test_servers_that_are_not_to_be_trusted(bench, secure, authority, tmp_path):
+    server, url, trust = secure
+    assert "tls" in fails(1, url, *brief(1))
+    assert "CN" in fails(1, url, *trust, "--server-name", "example.org", *brief(1))
+    assert "cannot read" in fails(1, url, "--cacert", tmp_path / "none", *brief(1))
+    assert bench(url, "-k", *brief(1))[0] == 0
+    assert bench(f"https://127.0.0.1:{server.port}/mcp", *trust, *brief(1))[0] == 0
+
+
+def test_a_certificate_of_the_client(bench, start, authority):
+    server = start(*authority.flags, "--tls-client-ca", authority.ca)
+    url = f"https://localhost:{server.port}/mcp"
+    cert, key = authority.issue("bencher", "/CN=bencher")
+    code, report = bench(url, "tools/call", *ECHO, "--cacert", authority.ca, "--cert", cert,
+                         "--key", key, *brief(20, 2))
+    assert code == 0 and report["ok"] == 20, report
+    fails(1, url, "--cacert", authority.ca, *brief(1))
+
+
+def test_plain_http_to_a_server_of_https(bench, secure):
+    server, _, _ = secure
+    code, report = bench(f"http://localhost:{server.port}/mcp", *brief(1))
+    assert code == 3 and report["errors"]["by_class"] == {"http_4xx": 1}, report
 
 
 # ---- stdio ----

@@ -138,7 +138,8 @@ def test_a_session_is_resumed(secure, authority):
 
 def test_plain_http_is_answered_and_rubbish_is_not(secure, authority):
     with Connection(secure.address) as plain:
-        response = plain.request("POST", "/mcp", [("Content-Type", "application/json")], b"{}" * 999)
+        response = plain.request("POST", "/mcp", [("Content-Type", "application/json")],
+                                 b"{}" * 999)
         assert response.status == 400 and response.error_code() == -32600
         assert "https://" in response.json()["error"]["message"]
         assert plain.at_eof()

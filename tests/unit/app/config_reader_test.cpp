@@ -86,7 +86,7 @@ options:
         "#\n"
         "7:7: http.allowed_origins: \"nonsense\" is not an origin (scheme://host[:port], "
         "null or *)\n"
-        "8:1: unknown section \"htpp\"; there are http, server, log, limits, metrics, rates, "
+        "8:1: unknown section \"htpp\"; there are http, tls, server, log, limits, metrics, rates, "
         "options, tools\n"
         "10:10: log.level: \"loud\" is not debug, info, warn, error or off\n"
         "11:3: the key \"level\" stands twice\n"
@@ -142,7 +142,7 @@ TEST(config_reader, one_way_to_say_where_to_listen) {
     EXPECT_EQ(c.read("http:\n  port: 1\n  listen: 127.0.0.1:2\n").said(),
               "3:11: http.listen: stands instead of http.host and http.port, not beside them\n");
     EXPECT_EQ(c.read("http: {listen: nonsense}").said(),
-              "1:16: http.listen: \"nonsense\" is not host:port, unix:/path or fd:N\n");
+              "1:16: http.listen: \"nonsense\" is not [http[s]://]host:port, unix:/path or fd:N\n");
 }
 
 TEST(config_reader, integers_in_every_spelling) {

@@ -20,6 +20,10 @@ TEST(listen_spec, forms_that_are_understood) {
     EXPECT_EQ(parse_listen_spec(":0")->host, "127.0.0.1");
     EXPECT_EQ(parse_listen_spec("unix:/run/x")->path, "/run/x");
     EXPECT_EQ(parse_listen_spec("fd:3")->fd, 3);
+    EXPECT_EQ(parse_listen_spec("h:1")->scheme, listen_scheme::usual);
+    EXPECT_EQ(parse_listen_spec("http://h:1")->scheme, listen_scheme::http);
+    EXPECT_EQ(parse_listen_spec("https://[::1]:1")->scheme, listen_scheme::https);
+    EXPECT_EQ(parse_listen_spec("https://[::1]:1")->host, "::1");
     for (const char* local : {"127.9.9.9:1", "[::1]:1", "localhost:1", "unix:/x"}) {
         EXPECT_TRUE(is_loopback(*parse_listen_spec(local))) << local;
     }
@@ -30,7 +34,8 @@ TEST(listen_spec, forms_that_are_understood) {
 
 TEST(listen_spec, forms_that_are_refused) {
     for (const char* bad : {"", "8080", "host:", "host:65536", "host:-1", "host:1x", "::1:80",
-                            "[::1:80", "[]:1", "unix:", "fd:", "fd:x", "fd:-1"}) {
+                            "[::1:80", "[]:1", "unix:", "fd:", "fd:x", "fd:-1", "http://h",
+                            "http://h:1/", "https://", "ftp://h:1", "http://unix:/x"}) {
         EXPECT_FALSE(parse_listen_spec(bad)) << bad;
     }
 }

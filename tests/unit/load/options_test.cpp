@@ -167,6 +167,9 @@ TEST(options, endpoints_of_event_streams) {
                   path == nullptr ? std::nullopt : std::optional<std::string>(path))
             << uri;
     }
+    const target secure = parse_target("https://h:80/a/sse", "", fault).value();
+    EXPECT_EQ(path_of_endpoint(secure, "https://h:80/m"), "/m");
+    EXPECT_EQ(path_of_endpoint(secure, "http://h:80/m"), std::nullopt);
 }
 
 TEST(options, targets) {
@@ -177,13 +180,24 @@ TEST(options, targets) {
     EXPECT_EQ(to("http://[::1]:9/x?y=z").host_field, "[::1]:9");
     EXPECT_EQ(to("http://[::1]:9/x?y=z").path, "/x?y=z");
     EXPECT_EQ(to("unix:/a").path, "/mcp");
+    EXPECT_FALSE(to("http://h/x").secure);
+    EXPECT_TRUE(to("https://h/x").secure);
+    EXPECT_EQ(to("https://h/x").port, 443);
+    EXPECT_EQ(to("https://h:8443/x").port, 8443);
+    EXPECT_EQ(to("https://h:8443/x").host_field, "h:8443");
 }
 
 TEST(options, faults_are_one_line_that_names_them) {
     const std::pair<std::vector<std::string>, const char*> cases[] = {
         {{}, "TARGET"},
         {{"ftp://x"}, "ftp://x"},
-        {{"https://x/mcp"}, "https is not spoken"},
+        {{"https://"}, "no host"},
+        {{where, "--cacert", "x"}, "for https"},
+        {{where, "-k"}, "for https"},
+        {{where, "tls-full"}, "only for https"},
+        {{"https://x/mcp", "--cert", "x"}, "one needs the other"},
+        {{"https://x/mcp", "--key", "x"}, "one needs the other"},
+        {{"https://x/mcp", "tls-resumed", "--tool", "x"}, "--tool"},
         {{"http://"}, "no host"},
         {{"http://user@host/"}, "no host"},
         {{"http://host:99999/"}, "no host"},

@@ -1,0 +1,269 @@
+// tls_stream over the simulated network: both ends, with a wire between them that the test carries
+// bytes along, in pieces, late, in the wrong order of completions, or not at all.
+#include <memory>
+#include <optional>
+
+#include <gtest/gtest.h>
+
+#include "sim/sim_world.hpp"
+#include "sim/stream_harness.hpp"
+#include "tls/tls_stream.hpp"
+#include "unit/tls/test_authority.hpp"
+
+namespace pillion::sim {
+namespace {
+
+using tls::testing::test_authority;
+
+std::string text_of(std::size_t size) {
+    std::string text;
+    for (std::size_t i = 0; i < size; ++i) {
+        text += static_cast<char>('a' + i * 7 % 26);
+    }
+    return text;
+}
+
+struct contexts {
+    std::shared_ptr<tls::server_context> server;
+    std::shared_ptr<tls::client_context> client;
+    contexts() {
+        test_authority authority;
+        tls::server_files files;
+        files.certificates.push_back(authority.issue());
+        tls::client_options options;
+        options.server_name = "localhost";
+        options.authorities = authority.pem();
+        std::string fault;
+        int index = 0;
+        server =
+            tls::server_context::make(files, std::make_shared<tls::ticket_keys>(), fault, index);
+        EXPECT_NE(server, nullptr) << fault;
+        client = tls::client_context::make(options, fault);
+        EXPECT_NE(client, nullptr) << fault;
+    }
+    static const contexts& all() {
+        static const contexts one;
+        return one;
+    }
+};
+
+struct side {
+    sim_peer peer;
+    recording_reader reader;
+    std::unique_ptr<tls::tls_stream> stream;
+    bool finished = false;  // its end was passed on
+};
+
+struct wire {
+    sim_world world;
+    std::optional<tls::loop_share> share;
+    side server;
+    side client;
+
+    explicit wire(const sim_options& o = {}) : world(o) {
+        share.emplace(world.loop());
+        open(server, contexts::all().server);
+        open(client, contexts::all().client);
+    }
+    ~wire() {
+        for (side* one : {&server, &client}) {
+            if (one->stream != nullptr) {
+                one->stream->close(false);
+            }
+        }
+        world.run();
+        EXPECT_EQ(server.reader.closed, 1);
+        EXPECT_EQ(client.reader.closed, 1);
+        EXPECT_TRUE(share->idle());
+        share.reset();
+        EXPECT_EQ(world.leftovers(), "");
+    }
+    void open(side& one, std::shared_ptr<tls::context> with) {
+        one.peer = world.net().open();
+        one.stream = std::make_unique<tls::tls_stream>(*share, std::move(with), one.peer.fd(),
+                                                       io::peer_name::of_text("sim"), nullptr);
+        one.reader.when_closed = [&one] { one.stream.reset(); };
+        one.stream->start(one.reader);
+    }
+    bool write(side& from, std::string_view text) {
+        return from.stream->write(chunk_of(world.loop().chunks(), text));
+    }
+    // Carries what was sent; the end comes behind it.
+    void carry(side& from, side& to) {
+        const std::string bytes = from.peer.take();
+        if (!bytes.empty() && !to.peer.closed()) {
+            to.peer.send(bytes);
+        }
+        const bool ended = from.peer.saw_eof() || from.peer.closed();
+        if (ended && !from.finished && !to.peer.closed()) {
+            from.finished = true;
+            to.peer.finish();
+        }
+    }
+    void turn() {
+        world.loop().run_one(100'000);
+        carry(server, client);
+        carry(client, server);
+    }
+    bool until(const std::function<bool()>& done, int turns = 60'000) {
+        for (int i = 0; i < turns && !done(); ++i) {
+            turn();
+        }
+        return done();
+    }
+};
+
+// Every record begins and ends somewhere in the middle of what is received.
+TEST(tls_stream_sim, echo_under_random_sizes_races_and_short_buffers) {
+    const std::string text = text_of(40'000);
+    for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+        sim_options o;
+        o.seed = seed;
+        o.random_sizes = o.shuffle = o.cancel_random = true;
+        o.recv_buffers = 1 + seed % 3;
+        o.receive_max = 1 + (seed * 37) % 900;
+        o.send_max = 1 + (seed * 71) % 1500;
+        wire w(o);
+        auto& random = w.world.net().random();
+        std::size_t at = 0;
+        const auto feed = [&] {
+            while (at < text.size()) {
+                const std::size_t size =
+                    std::min<std::size_t>(1 + random() % 5000, text.size() - at);
+                at += size;
+                if (!w.write(w.client, std::string_view(text).substr(at - size, size))) {
+                    return;
+                }
+            }
+            w.client.stream->shutdown_write();
+        };
+        w.client.reader.when_drained = feed;
+        w.server.reader.when_data = [&](std::string_view got) {
+            w.write(w.server, got);
+            if (random() % 4 == 0) {
+                w.server.stream->pause_reading();
+                w.world.net().at(static_cast<std::int64_t>(random() % 3'000'000), [&] {
+                    if (w.server.stream != nullptr) {
+                        w.server.stream->resume_reading();
+                    }
+                });
+            }
+        };
+        w.server.reader.when_eof = [&] { w.server.stream->close(true); };
+        feed();
+        ASSERT_TRUE(w.until([&] { return w.client.reader.eofs == 1; })) << "seed " << seed;
+        ASSERT_TRUE(w.client.reader.bytes == text) << "seed " << seed;
+        ASSERT_EQ(w.server.reader.error, 0) << "seed " << seed;
+        w.client.stream->close(true);
+        ASSERT_TRUE(w.until([&] { return w.client.stream == nullptr; })) << "seed " << seed;
+    }
+}
+
+TEST(tls_stream_sim, teardown_at_every_turn_by_every_means) {
+    for (int how = 0; how < 5; ++how) {
+        for (int turn = 0; turn < 14; ++turn) {
+            sim_options o;
+            o.cancel_loses = turn % 2 == 0;
+            o.send_max = 700;
+            wire w(o);
+            w.write(w.client, "some bytes to echo");
+            w.server.reader.when_data = [&](std::string_view got) { w.write(w.server, got); };
+            for (int i = 0; i < turn; ++i) {
+                w.turn();
+            }
+            ASSERT_NE(w.server.stream, nullptr);
+            switch (how) {
+                case 0:
+                    w.server.stream->close(false);
+                    break;
+                case 1:
+                    w.server.stream->close(true);
+                    break;
+                case 2:
+                    w.server.peer.reset();
+                    break;
+                case 3:
+                    w.server.stream->pause_reading();
+                    w.server.stream->shutdown_write();
+                    w.server.stream->close(true);
+                    w.server.stream->close(false);
+                    break;
+                default:
+                    w.client.stream->close(true);
+                    w.server.reader.when_eof = [&] { w.server.stream->close(true); };
+                    break;
+            }
+            // A close that waits for the handshake, or a handshake that nobody goes on with, ends
+            // by its timeout.
+            ASSERT_TRUE(w.until([&] { return w.server.stream == nullptr; }, 200'000))
+                << how << " in turn " << turn;
+            ASSERT_EQ(w.server.reader.closed, 1);
+        }
+    }
+}
+
+TEST(tls_stream_sim, closing_inside_each_callback) {
+    for (int where = 0; where < 3; ++where) {
+        wire w;
+        const auto close = [&] { w.server.stream->close(where != 0); };
+        if (where < 2) {
+            w.server.reader.when_data = [&](std::string_view) { close(); };
+        } else {
+            w.server.reader.when_eof = close;
+        }
+        w.write(w.client, "first");
+        ASSERT_TRUE(w.until([&] { return w.client.stream->established(); }));
+        // Two records, which arrive together.
+        w.world.loop().run_one(0);
+        w.write(w.client, "second");
+        w.world.loop().run_one(0);
+        w.client.stream->shutdown_write();
+        ASSERT_TRUE(w.until([&] { return w.server.stream == nullptr; }));
+        EXPECT_TRUE(where == 2 || w.server.reader.bytes == "first") << w.server.reader.bytes;
+    }
+}
+
+// Nobody goes on with the handshake.
+TEST(tls_stream_sim, handshakes_have_their_time) {
+    for (const std::string& first : {std::string(), std::string("\x16\x03\x01\x00\xff", 5)}) {
+        wire w;
+        w.client.stream->close(false);
+        ASSERT_TRUE(w.until([&] { return w.client.stream == nullptr; }));
+        w.world.run();
+        // Half a record, or nothing, and no end.
+        sim_peer silent = w.world.net().open();
+        side late;
+        late.stream = std::make_unique<tls::tls_stream>(
+            *w.share, contexts::all().server, silent.fd(), io::peer_name::of_text("sim"), nullptr);
+        std::string fault;
+        late.reader.when_closed = [&] {
+            fault = late.stream->fault();
+            late.stream.reset();
+        };
+        late.stream->start(late.reader);
+        silent.send(first);
+        w.world.run_for_ms(9'900);
+        EXPECT_NE(late.stream, nullptr);
+        w.world.run_for_ms(200);
+        EXPECT_EQ(late.stream, nullptr);
+        EXPECT_EQ(fault, "the handshake took too long");
+    }
+}
+
+// What the peer has not read of a large answer is not forgotten when it is closed.
+TEST(tls_stream_sim, a_flushing_close_sends_everything) {
+    sim_options o;
+    o.send_max = 1000;
+    wire w(o);
+    const std::string text = text_of(100'000);
+    w.server.reader.when_data = [&](std::string_view) {
+        w.write(w.server, text);
+        w.server.stream->close(true);
+    };
+    w.write(w.client, "x");
+    ASSERT_TRUE(w.until([&] { return w.client.reader.eofs == 1; }));
+    EXPECT_TRUE(w.client.reader.bytes == text);
+}
+
+}  // namespace
+}  // namespace pillion::sim
