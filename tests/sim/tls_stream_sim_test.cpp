@@ -1,19 +1,19 @@
 // tls_stream over the simulated network: both ends, with a wire between them that the test carries
 // bytes along, in pieces, late, in the wrong order of completions, or not at all.
 #include <memory>
-#include <optional>
 
 #include <gtest/gtest.h>
 
-#include "sim/sim_world.hpp"
-#include "sim/stream_harness.hpp"
-#include "tls/tls_stream.hpp"
-#include "unit/tls/test_authority.hpp"
+#include "sim/tls_wire.hpp"
 
 namespace pillion::sim {
 namespace {
 
-using tls::testing::test_authority;
+// Nothing is left behind at its end.
+struct checked_wire : tls_wire {
+    using tls_wire::tls_wire;
+    ~checked_wire() { EXPECT_EQ(end(), ""); }
+};
 
 std::string text_of(std::size_t size) {
     std::string text;
@@ -22,96 +22,6 @@ std::string text_of(std::size_t size) {
     }
     return text;
 }
-
-struct contexts {
-    std::shared_ptr<tls::server_context> server;
-    std::shared_ptr<tls::client_context> client;
-    contexts() {
-        test_authority authority;
-        tls::server_files files;
-        files.certificates.push_back(authority.issue());
-        tls::client_options options;
-        options.server_name = "localhost";
-        options.authorities = authority.pem();
-        std::string fault;
-        int index = 0;
-        server =
-            tls::server_context::make(files, std::make_shared<tls::ticket_keys>(), fault, index);
-        EXPECT_NE(server, nullptr) << fault;
-        client = tls::client_context::make(options, fault);
-        EXPECT_NE(client, nullptr) << fault;
-    }
-    static const contexts& all() {
-        static const contexts one;
-        return one;
-    }
-};
-
-struct side {
-    sim_peer peer;
-    recording_reader reader;
-    std::unique_ptr<tls::tls_stream> stream;
-    bool finished = false;  // its end was passed on
-};
-
-struct wire {
-    sim_world world;
-    std::optional<tls::loop_share> share;
-    side server;
-    side client;
-
-    explicit wire(const sim_options& o = {}) : world(o) {
-        share.emplace(world.loop());
-        open(server, contexts::all().server);
-        open(client, contexts::all().client);
-    }
-    ~wire() {
-        for (side* one : {&server, &client}) {
-            if (one->stream != nullptr) {
-                one->stream->close(false);
-            }
-        }
-        world.run();
-        EXPECT_EQ(server.reader.closed, 1);
-        EXPECT_EQ(client.reader.closed, 1);
-        EXPECT_TRUE(share->idle());
-        share.reset();
-        EXPECT_EQ(world.leftovers(), "");
-    }
-    void open(side& one, std::shared_ptr<tls::context> with) {
-        one.peer = world.net().open();
-        one.stream = std::make_unique<tls::tls_stream>(*share, std::move(with), one.peer.fd(),
-                                                       io::peer_name::of_text("sim"), nullptr);
-        one.reader.when_closed = [&one] { one.stream.reset(); };
-        one.stream->start(one.reader);
-    }
-    bool write(side& from, std::string_view text) {
-        return from.stream->write(chunk_of(world.loop().chunks(), text));
-    }
-    // Carries what was sent; the end comes behind it.
-    void carry(side& from, side& to) {
-        const std::string bytes = from.peer.take();
-        if (!bytes.empty() && !to.peer.closed()) {
-            to.peer.send(bytes);
-        }
-        const bool ended = from.peer.saw_eof() || from.peer.closed();
-        if (ended && !from.finished && !to.peer.closed()) {
-            from.finished = true;
-            to.peer.finish();
-        }
-    }
-    void turn() {
-        world.loop().run_one(100'000);
-        carry(server, client);
-        carry(client, server);
-    }
-    bool until(const std::function<bool()>& done, int turns = 60'000) {
-        for (int i = 0; i < turns && !done(); ++i) {
-            turn();
-        }
-        return done();
-    }
-};
 
 // Every record begins and ends somewhere in the middle of what is received.
 TEST(tls_stream_sim, echo_under_random_sizes_races_and_short_buffers) {
@@ -123,7 +33,7 @@ TEST(tls_stream_sim, echo_under_random_sizes_races_and_short_buffers) {
         o.recv_buffers = 1 + seed % 3;
         o.receive_max = 1 + (seed * 37) % 900;
         o.send_max = 1 + (seed * 71) % 1500;
-        wire w(o);
+        checked_wire w(o);
         auto& random = w.world.net().random();
         std::size_t at = 0;
         const auto feed = [&] {
@@ -165,7 +75,7 @@ TEST(tls_stream_sim, teardown_at_every_turn_by_every_means) {
             sim_options o;
             o.cancel_loses = turn % 2 == 0;
             o.send_max = 700;
-            wire w(o);
+            checked_wire w(o);
             w.write(w.client, "some bytes to echo");
             w.server.reader.when_data = [&](std::string_view got) { w.write(w.server, got); };
             for (int i = 0; i < turn; ++i) {
@@ -204,7 +114,7 @@ TEST(tls_stream_sim, teardown_at_every_turn_by_every_means) {
 
 TEST(tls_stream_sim, closing_inside_each_callback) {
     for (int where = 0; where < 3; ++where) {
-        wire w;
+        checked_wire w;
         const auto close = [&] { w.server.stream->close(where != 0); };
         if (where < 2) {
             w.server.reader.when_data = [&](std::string_view) { close(); };
@@ -226,15 +136,16 @@ TEST(tls_stream_sim, closing_inside_each_callback) {
 // Nobody goes on with the handshake.
 TEST(tls_stream_sim, handshakes_have_their_time) {
     for (const std::string& first : {std::string(), std::string("\x16\x03\x01\x00\xff", 5)}) {
-        wire w;
+        checked_wire w;
         w.client.stream->close(false);
         ASSERT_TRUE(w.until([&] { return w.client.stream == nullptr; }));
         w.world.run();
         // Half a record, or nothing, and no end.
         sim_peer silent = w.world.net().open();
-        side late;
-        late.stream = std::make_unique<tls::tls_stream>(
-            *w.share, contexts::all().server, silent.fd(), io::peer_name::of_text("sim"), nullptr);
+        tls_side late;
+        late.stream =
+            std::make_unique<tls::tls_stream>(*w.share, tls_contexts::all().server, silent.fd(),
+                                              io::peer_name::of_text("sim"), nullptr);
         std::string fault;
         late.reader.when_closed = [&] {
             fault = late.stream->fault();
@@ -254,7 +165,7 @@ TEST(tls_stream_sim, handshakes_have_their_time) {
 TEST(tls_stream_sim, a_flushing_close_sends_everything) {
     sim_options o;
     o.send_max = 1000;
-    wire w(o);
+    checked_wire w(o);
     const std::string text = text_of(100'000);
     w.server.reader.when_data = [&](std::string_view) {
         w.write(w.server, text);

@@ -2,26 +2,28 @@
 
 #include <utility>
 
-#include <gtest/gtest.h>
 #include <mbedtls/ecp.h>
 #include <mbedtls/oid.h>
+
+#include "base/assert.hpp"
 
 namespace pillion::tls::testing {
 
 namespace {
 
+void must(bool good) { PILLION_ASSERT(good); }
+
 void new_key(mbedtls_pk_context& key) {
     mbedtls_pk_init(&key);
-    EXPECT_TRUE(compat::start_library());
-    EXPECT_EQ(mbedtls_pk_setup(&key, mbedtls_pk_info_from_type(MBEDTLS_PK_ECKEY)), 0);
-    EXPECT_EQ(
-        mbedtls_ecp_gen_key(MBEDTLS_ECP_DP_SECP256R1, mbedtls_pk_ec(key), &compat::random, nullptr),
-        0);
+    must(compat::start_library());
+    must(mbedtls_pk_setup(&key, mbedtls_pk_info_from_type(MBEDTLS_PK_ECKEY)) == 0);
+    must(mbedtls_ecp_gen_key(MBEDTLS_ECP_DP_SECP256R1, mbedtls_pk_ec(key), &compat::random,
+                             nullptr) == 0);
 }
 
 std::string pem_of(mbedtls_pk_context& key) {
     unsigned char text[1024];
-    EXPECT_EQ(mbedtls_pk_write_key_pem(&key, text, sizeof text), 0);
+    must(mbedtls_pk_write_key_pem(&key, text, sizeof text) == 0);
     return reinterpret_cast<const char*>(text);
 }
 
@@ -60,32 +62,29 @@ std::string certificate_of(const request& r, const leaf_options& options) {
     mbedtls_x509write_crt_set_md_alg(&crt, MBEDTLS_MD_SHA256);
     mbedtls_x509write_crt_set_subject_key(&crt, r.subject_key);
     mbedtls_x509write_crt_set_issuer_key(&crt, r.issuer_key);
-    EXPECT_EQ(mbedtls_x509write_crt_set_subject_name(&crt, r.subject.c_str()), 0);
-    EXPECT_EQ(mbedtls_x509write_crt_set_issuer_name(&crt, r.issuer.c_str()), 0);
-    EXPECT_EQ(mbedtls_x509write_crt_set_validity(&crt, options.not_before.c_str(),
-                                                 options.not_after.c_str()),
-              0);
+    must(mbedtls_x509write_crt_set_subject_name(&crt, r.subject.c_str()) == 0);
+    must(mbedtls_x509write_crt_set_issuer_name(&crt, r.issuer.c_str()) == 0);
+    must(mbedtls_x509write_crt_set_validity(&crt, options.not_before.c_str(),
+                                            options.not_after.c_str()) == 0);
     unsigned char serial = static_cast<unsigned char>(r.serial);
 #if MBEDTLS_VERSION_NUMBER >= 0x03000000
-    EXPECT_EQ(mbedtls_x509write_crt_set_serial_raw(&crt, &serial, 1), 0);
+    must(mbedtls_x509write_crt_set_serial_raw(&crt, &serial, 1) == 0);
 #else
     mbedtls_mpi number;
     mbedtls_mpi_init(&number);
-    EXPECT_EQ(mbedtls_mpi_read_binary(&number, &serial, 1), 0);
-    EXPECT_EQ(mbedtls_x509write_crt_set_serial(&crt, &number), 0);
+    must(mbedtls_mpi_read_binary(&number, &serial, 1) == 0);
+    must(mbedtls_x509write_crt_set_serial(&crt, &number) == 0);
     mbedtls_mpi_free(&number);
 #endif
-    EXPECT_EQ(mbedtls_x509write_crt_set_basic_constraints(&crt, r.authority ? 1 : 0, -1), 0);
+    must(mbedtls_x509write_crt_set_basic_constraints(&crt, r.authority ? 1 : 0, -1) == 0);
     const std::string names = names_of(options);
     if (!names.empty()) {
-        EXPECT_EQ(
-            mbedtls_x509write_crt_set_extension(
-                &crt, MBEDTLS_OID_SUBJECT_ALT_NAME, MBEDTLS_OID_SIZE(MBEDTLS_OID_SUBJECT_ALT_NAME),
-                0, reinterpret_cast<const unsigned char*>(names.data()), names.size()),
-            0);
+        must(mbedtls_x509write_crt_set_extension(
+                 &crt, MBEDTLS_OID_SUBJECT_ALT_NAME, MBEDTLS_OID_SIZE(MBEDTLS_OID_SUBJECT_ALT_NAME),
+                 0, reinterpret_cast<const unsigned char*>(names.data()), names.size()) == 0);
     }
     unsigned char text[4096];
-    EXPECT_EQ(mbedtls_x509write_crt_pem(&crt, text, sizeof text, &compat::random, nullptr), 0);
+    must(mbedtls_x509write_crt_pem(&crt, text, sizeof text, &compat::random, nullptr) == 0);
     mbedtls_x509write_crt_free(&crt);
     return reinterpret_cast<const char*>(text);
 }
