@@ -7,9 +7,11 @@ failed; with CI=true and ../shared present nothing may be skipped either.
 
 Meson's tests are told apart by their suite: `unit` is a GoogleTest program whose cases are counted
 one by one, `other` is any other program and counts one; besides, `threads` marks those that run
-under ThreadSanitizer and `user` those that run again as an ordinary user. The pytest files of
+under ThreadSanitizer, `user` those that run again as an ordinary user, and `mbedtls` those that run
+again with a newer Mbed TLS. The pytest files of
 tests/integration take the programs from PILLION_BIN and FIXTURE_BIN; those marked `asan` run again,
-each on one back end, on the sanitized programs, those marked `user` as an ordinary user.
+each on one back end, on the sanitized programs, those marked `user` as an ordinary user, those
+marked `tls` with the newer Mbed TLS.
 
 The suites run in lanes at the same time, one more than there are processors, the longest first:
 many tests wait more than they compute. What is not built yet is built meanwhile, one kind after
@@ -50,23 +52,25 @@ SANITIZERS = {
     "PYTHONDONTWRITEBYTECODE": "1",
 }
 # In the order in which they are built when they are not: most suites wait for the first.
-KINDS = ("release", "asan", "clang", "tsan")
+KINDS = ("release", "asan", "clang", "mbedtls3", "tsan")
+SERVERS = {"pillion", "pillion-bench", "fixture-server"}
 builds = {}  # kind -> exit code and output, once it is known
 build_ended = threading.Condition()
 
 
 def targets_of(kind):
     """Everything is built; for ThreadSanitizer the programs of the suite threads, which the release
-    build can name."""
-    if kind != "tsan":
+    build can name, for the newer Mbed TLS those of the suite mbedtls and the servers."""
+    suite = {"tsan": "threads", "mbedtls3": "mbedtls"}.get(kind)
+    if suite is None:
         return []
     folder = f"{ROOT}/build/release/"
-    return sorted({test["cmd"][0].removeprefix(folder)
-                   for test in meson_tests("release", "threads")})
+    programs = {test["cmd"][0].removeprefix(folder) for test in meson_tests("release", suite)}
+    return sorted(programs | (SERVERS if kind == "mbedtls3" else set()))
 
 
 def is_built(kind):
-    folders = [ROOT / "build" / name for name in {"release", kind}]
+    folders = [ROOT / "build" / name for name in ("release", kind)]
     if not all((folder / "build.ninja").is_file() for folder in folders):
         return False
     return "no work to do" in run(["ninja", "-n", "-C", folders[-1], *targets_of(kind)],
@@ -266,6 +270,22 @@ def suite_tsan(count):
             run_gtest(count, {**test, "cmd": ["setarch", "-R", *test["cmd"]]})
 
 
+def suite_mbedtls3(count):
+    """what uses Mbed TLS with version 3 of it, where the system has 2.28"""
+    code, output = builds["mbedtls3"]
+    if code == 3:
+        count.skip("mbedtls3", output.strip()[-200:])
+        return
+    if not build(count, "mbedtls3"):
+        return
+    tests = meson_tests("mbedtls3", "mbedtls")
+    if not tests:
+        count.fail("build/mbedtls3 has no tests of the Meson suite mbedtls")
+    for test in tests:
+        run_gtest(count, test, "Mbed TLS 3 ")
+    run_pytest(count, ROOT / "build/mbedtls3", "tls")
+
+
 def suite_user(count):
     """marked tests as an ordinary user with the usual memlock limit"""
     if os.geteuid() != 0:
@@ -342,10 +362,12 @@ def run_lane(names, counts):
 SUITES = {name.removeprefix("suite_"): function for name, function in list(globals().items())
           if name.startswith("suite_")}
 # What they run on, if not on the release build.
-BUILT = {"asan": "asan", "wire": "asan", "clang": "clang", "tsan": "tsan", "lint": None}
+BUILT = {"asan": "asan", "wire": "asan", "clang": "clang", "tsan": "tsan", "mbedtls3": "mbedtls3",
+         "lint": None}
 FAST = ("lint", "unit", "integration")
 # The longest first, so that none is left alone at the end; those that wait much come between.
-ORDER = ("asan", "clang", "wire", "integration", "judges", "unit", "user", "tsan", "lint")
+ORDER = ("asan", "clang", "wire", "integration", "judges", "unit", "user", "mbedtls3", "tsan",
+         "lint")
 
 
 def use_memory_for_files():
@@ -376,7 +398,7 @@ def main():
     wanted = names or (FAST if "--fast" in sys.argv[1:] else SUITES)
     queue = sorted(wanted, key=ORDER.index)
     kinds = {kind for kind in (BUILT.get(name, "release") for name in wanted) if kind}
-    kinds |= {"release"} if "tsan" in kinds else set()
+    kinds |= {"release"} if kinds & {"tsan", "mbedtls3"} else set()
     # What is built is known to be in a moment; then the order is the one wanted.
     there = [kind for kind in KINDS if kind in kinds and is_built(kind)]
     build_kinds(there)

@@ -55,6 +55,7 @@ def secure(start, authority):
 
 
 @pytest.mark.asan
+@pytest.mark.tls
 @pytest.mark.parametrize("revision", (MODERN, *LEGACY))
 def test_https(bench, secure, revision):
     _, url, trust = secure
@@ -65,6 +66,7 @@ def test_https(bench, secure, revision):
 
 
 @pytest.mark.asan
+@pytest.mark.tls
 def test_https_with_event_streams(bench, secure):
     server, _, trust = secure
     code, report = bench(f"https://localhost:{server.port}/sse", "tools/call", *ECHO, "-r", OLDEST,
@@ -73,6 +75,7 @@ def test_https_with_event_streams(bench, secure):
 
 
 @pytest.mark.asan
+@pytest.mark.tls
 @pytest.mark.parametrize("scenario", ("tls-full", "tls-resumed", "connection-churn"))
 def test_handshakes(bench, start, authority, scenario):
     server = start(*authority.flags, "--metrics-listen", "http://127.0.0.1:0")
@@ -93,6 +96,7 @@ def test_handshakes(bench, start, authority, scenario):
         assert full <= 2 and resumed >= 40
 
 
+@pytest.mark.tls
 def test_servers_that_are_not_to_be_trusted(bench, secure, authority, tmp_path):
     server, url, trust = secure
     assert "tls" in fails(1, url, *brief(1))
@@ -102,6 +106,7 @@ def test_servers_that_are_not_to_be_trusted(bench, secure, authority, tmp_path):
     assert bench(f"https://127.0.0.1:{server.port}/mcp", *trust, *brief(1))[0] == 0
 
 
+@pytest.mark.tls
 def test_a_certificate_of_the_client(bench, start, authority):
     server = start(*authority.flags, "--tls-client-ca", authority.ca)
     url = f"https://localhost:{server.port}/mcp"
@@ -112,6 +117,7 @@ def test_a_certificate_of_the_client(bench, start, authority):
     fails(1, url, "--cacert", authority.ca, *brief(1))
 
 
+@pytest.mark.tls
 def test_plain_http_to_a_server_of_https(bench, secure):
     server, _, _ = secure
     code, report = bench(f"http://localhost:{server.port}/mcp", *brief(1))

@@ -8,7 +8,7 @@ import pytest
 
 from server_process import pillion_bin, run_program
 
-pytestmark = pytest.mark.asan
+pytestmark = [pytest.mark.asan, pytest.mark.tls]
 
 ABLE = {"sampling": {}, "elicitation": {"form": {}, "url": {}}, "roots": {}}
 PREFIX = "test_input_required_result_"

@@ -15,7 +15,7 @@ from server_process import fixture_bin, run_program
 from tls_authority import Authority
 from wire_schema import TASKS
 
-pytestmark = pytest.mark.asan
+pytestmark = [pytest.mark.asan, pytest.mark.tls]
 
 MODERN_CALL = ("-H", "Content-Type: application/json",
                "-H", "Accept: application/json, text/event-stream",
