@@ -27,6 +27,7 @@ LAYERS = {
     "json": {"base"},
     "schema": {"json", "base"},
     "crypto": {"base"},
+    "auth": {"crypto", "json", "base"},
     "tls": {"crypto", "io", "coro", "base"},
     "http": {"io", "coro", "base"},
     "rpc": {"json", "base"},

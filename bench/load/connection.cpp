@@ -76,7 +76,7 @@ void connection::on_open(int os_errno) noexcept {
     if (os_errno != EAGAIN) {
         const bool late = os_errno == ECANCELED || os_errno == ETIMEDOUT;
         set_example(std::strerror(os_errno));
-        const std::string_view tls = link_->open_fault();
+        const std::string_view tls = link_->tls_fault();
         if (!tls.empty()) {
             set_example(tls);
         }
@@ -110,7 +110,9 @@ void connection::shake_hands() noexcept {
 // That it is open is the answer.
 void connection::opened_only() noexcept {
     if (!is_exchanging()) {
-        return become_free();
+        // TLS 1.3 sends it behind the handshake.
+        phase_ = phase::expecting;
+        return !churns(pattern::tls_resumed) || link_->can_resume() ? become_free() : void();
     }
     answer_ns_ = now_ns();
     const bool as_wanted = churns(pattern::tls_full) != link_->resumed();
@@ -402,8 +404,9 @@ void connection::on_closed(int os_errno) noexcept {
     const bool last_words = phase_ == phase::deleting && !is_exchanging();
     if (phase_ >= phase::initializing && phase_ < phase::closing && phase_ != phase::free &&
         !last_words) {
-        set_example(os_errno == 0 ? "" : std::strerror(os_errno));
-        tell({os_errno == 0 ? fault::closed : fault::reset});
+        const std::string_view tls = link_->tls_fault();
+        set_example(!tls.empty() ? tls : os_errno == 0 ? "" : std::strerror(os_errno));
+        tell({!tls.empty() ? fault::tls : os_errno == 0 ? fault::closed : fault::reset});
     }
     if (leaving_) {
         phase_ = phase::gone;
@@ -425,6 +428,9 @@ void connection::try_later(bool at_once) noexcept {
 
 void connection::look_at_clock() noexcept {
     const std::int64_t now = now_ns();
+    if (phase_ == phase::expecting && link_->can_resume()) {
+        return become_free();
+    }
     if (phase_ == phase::idle && !leaving_ && now >= retry_ns_) {
         return open();
     }
@@ -438,6 +444,9 @@ void connection::look_at_clock() noexcept {
         link_->cancel_open();
     } else if (last_words) {
         close();
+    } else if (phase_ == phase::expecting) {
+        set_example("no ticket came");
+        finish({fault::tls});
     } else {
         set_example({});
         finish({fault::timeout});

@@ -102,6 +102,7 @@ class connection final : private link_user {
         connecting,
         initializing,
         confirming,  // notifications/initialized is under way
+        expecting,   // a TLS ticket, which the handshakes to come need
         free,
         asking,
         pausing,  // between two requests of a dialogue

@@ -15,7 +15,7 @@ http_link::http_link(io::reactor& loop, const target& to, std::size_t answer_byt
     : loop_(loop), to_(to), user_(user), reader_(loop.chunks(), answer_bytes_max, *this) {}
 
 void http_link::open() noexcept {
-    open_fault_.clear();
+    tls_fault_.clear();
     resumed_ = false;
     const sockaddr_storage& to = to_.address;
     fd_ = ::socket(to.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -58,6 +58,10 @@ void http_link::on_handshake(bool resumed) noexcept {
     shaking_ = false;
     resumed_ = resumed;
     user_.on_open(0);
+}
+
+bool http_link::can_resume() const noexcept {
+    return to_.secure && to_.dial->context()->can_resume();
 }
 
 void http_link::cancel_open() noexcept {
@@ -116,7 +120,7 @@ void http_link::close() noexcept {
 void http_link::on_closed(int os_errno) noexcept {
     waiting_ = false;
     if (secure_) {
-        open_fault_ = secure_->fault();
+        tls_fault_ = secure_->fault();
     }
     stream_ = nullptr;
     plain_.reset();

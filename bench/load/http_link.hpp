@@ -32,7 +32,8 @@ class http_link final : public link,
     const std::string& session() const noexcept override { return reader_.session(); }
     const std::string& path() const noexcept override { return to_.path; }
     bool resumed() const noexcept override { return resumed_; }
-    std::string_view open_fault() const noexcept override { return open_fault_; }
+    bool can_resume() const noexcept override;
+    std::string_view tls_fault() const noexcept override { return tls_fault_; }
     // Of the message that is told: empty when it is no event of a stream.
     std::string_view event_type() const noexcept { return reader_.event_type(); }
 
@@ -62,7 +63,7 @@ class http_link final : public link,
     bool shaking_ = false;   // hands, at the begin of TLS: on_open() is owed
     int shaking_fault_ = 0;  // … and what it will say
     bool resumed_ = false;   // those hands were known
-    std::string open_fault_;
+    std::string tls_fault_;
     connect_op connect_{*this};
     std::optional<io::tcp_stream> plain_;
     std::optional<tls::tls_stream> secure_;

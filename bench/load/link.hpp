@@ -58,9 +58,11 @@ class link {
     // While open: on_closed() follows.
     virtual void close() noexcept = 0;
 
-    // Of the last open(): whether a TLS session was resumed, and why TLS failed, or nothing.
+    // Of TLS: whether the last open() resumed a session, whether the next one could, and why it
+    // failed since open() (empty: it did not).
     virtual bool resumed() const noexcept { return false; }
-    virtual std::string_view open_fault() const noexcept { return {}; }
+    virtual bool can_resume() const noexcept { return false; }
+    virtual std::string_view tls_fault() const noexcept { return {}; }
 
     // Whether a session goes on through another link.
     virtual bool keeps_sessions() const noexcept { return true; }

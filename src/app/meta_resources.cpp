@@ -10,7 +10,7 @@ namespace pillion::app {
 
 namespace {
 
-constexpr std::string_view title = "# Authentication\n\n";
+constexpr std::string_view heading = "# Authentication\n\n";
 
 constexpr std::string_view certificates_text =
     "Active: client certificates. Over https the caller is whom its certificate names, by the "
@@ -126,7 +126,7 @@ void add(server& to, std::string uri, std::string name, std::string title, std::
 // What is active, as the profile has it (STANDARD row 12).
 std::string auth_of(server& of) {
     const bool corporate = of.profile() == server_profile::corporate;
-    std::string text(title);
+    std::string text(heading);
     text.append(of.state().certificates ? certificates_text : nothing_text);
     if (of.state().tls) {
         text.append(tls_text);

@@ -103,6 +103,8 @@ class client_context final : public context {
     bool is_server() const noexcept override { return false; }
     int begin(mbedtls_ssl_context& of) noexcept override;
     void keep_session(mbedtls_ssl_context& of) noexcept override;
+    // The next connection offers a session.
+    bool can_resume() const noexcept { return has_session_; }
 
  private:
     client_context() noexcept { mbedtls_ssl_session_init(&session_); }

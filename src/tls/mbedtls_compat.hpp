@@ -120,6 +120,29 @@ inline void announce_tickets(mbedtls_ssl_config& to) noexcept {
 #endif
 }
 
+// Whether a handshake that is over has brought what it takes to resume its session. In TLS 1.3 that
+// is a message of its own.
+inline bool brought_session(const mbedtls_ssl_context& of) noexcept {
+#if MBEDTLS_VERSION_NUMBER >= 0x03000000
+    return mbedtls_ssl_get_version_number(&of) == MBEDTLS_SSL_VERSION_TLS1_2;
+#else
+    static_cast<void>(of);
+    return true;
+#endif
+}
+
+// Reads plain text. A ticket of TLS 1.3 makes the library say that it wants to read while it has
+// the whole message and wants to be called again.
+inline int read(mbedtls_ssl_context& from, unsigned char* to, std::size_t bytes) noexcept {
+    const int got = mbedtls_ssl_read(&from, to, bytes);
+#if MBEDTLS_VERSION_NUMBER >= 0x03000000
+    if (got == MBEDTLS_ERR_SSL_WANT_READ && mbedtls_ssl_check_pending(&from) != 0) {
+        return mbedtls_ssl_read(&from, to, bytes);
+    }
+#endif
+    return got;
+}
+
 // Whether a handshake's or a read's error says just that.
 inline bool is_new_ticket(int code) noexcept {
 #if MBEDTLS_VERSION_NUMBER >= 0x03000000

@@ -132,7 +132,9 @@ bool tls_stream::end_handshake() noexcept {
     timer_.cancel();
     state_ = state::established;
     ++(resumed ? share_.counts().resumed : share_.counts().full);
-    context_->keep_session(ssl_);
+    if (compat::brought_session(ssl_)) {
+        context_->keep_session(ssl_);
+    }
     if (!queue_.empty() || shut_ || flushing_) {
         share_.loop().mark_dirty(*this);
     }
@@ -145,7 +147,7 @@ bool tls_stream::end_handshake() noexcept {
 bool tls_stream::read_record() noexcept {
     char* const to = share_.record();
     const int got =
-        mbedtls_ssl_read(&ssl_, reinterpret_cast<unsigned char*>(to), loop_share::record_bytes_max);
+        compat::read(ssl_, reinterpret_cast<unsigned char*>(to), loop_share::record_bytes_max);
     if (got > 0) {
         reader_->on_data(to, static_cast<std::size_t>(got));
         return true;

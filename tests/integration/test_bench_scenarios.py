@@ -7,10 +7,10 @@ import sys
 
 import pytest
 
-from bench_program import LEGACY, MODERN, brief, fails
+from bench_program import LEGACY, MODERN, bench_bin, brief, fails
 from http_client import Connection
 from scripted_server import http, message, result_of
-from server_process import fixture_bin
+from server_process import fixture_bin, run_program
 
 ECHO = ("--tool", "echo", "--arguments", '{"text":"hello"}')
 OLDEST = "2024-11-05"
@@ -93,7 +93,8 @@ def test_handshakes(bench, start, authority, scenario):
     if scenario == "tls-full":
         assert (full, resumed) == (42, 0)
     else:
-        assert full <= 2 and resumed >= 40
+        # TLS 1.3 has its ticket read with the first answer.
+        assert full <= 4 and resumed >= 38
 
 
 @pytest.mark.tls
@@ -114,7 +115,9 @@ def test_a_certificate_of_the_client(bench, start, authority):
     code, report = bench(url, "tools/call", *ECHO, "--cacert", authority.ca, "--cert", cert,
                          "--key", key, *brief(20, 2))
     assert code == 0 and report["ok"] == 20, report
-    fails(1, url, "--cacert", authority.ca, *brief(1))
+    # In TLS 1.3 the client's part of the handshake is over when the server refuses.
+    done = run_program(bench_bin(), url, "--cacert", authority.ca, *brief(1))
+    assert done.returncode in (1, 3) and b"tls" in done.stdout + done.stderr, done
 
 
 @pytest.mark.tls

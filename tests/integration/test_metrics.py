@@ -9,6 +9,7 @@ import prometheus_client.parser
 import pytest
 
 from http_client import Connection
+from mcp_client import Client
 from server_process import ROOT, fixture_bin, run_program, wait_until
 
 CALLS = "mcp_server_operation_duration_seconds"
@@ -239,9 +240,11 @@ def test_a_thread_that_does_not_answer_is_left_out(start, make_client):
     scraper.connection.close()
 
 
-def test_the_table_of_the_readme_is_complete(start, make_client):
-    server = start("--metrics-listen", "127.0.0.1:0")
-    make_client("D", of=server).open().tool("echo", {"text": "x"})
+def test_the_table_of_the_readme_is_complete(start, authority):
+    server = start(*authority.flags, "--metrics-listen", "http://127.0.0.1:0")
+    client = Client(authority.address(server), "D").open()
+    client.tool("echo", {"text": "x"})
+    client.close()
     scraper = Scraper(address_of(server))
     shown = {name + ("_total" if family.type == "counter" else "")
              for name, family in scraper.page().families.items()}
