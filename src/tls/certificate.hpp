@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tls/mbedtls_compat.hpp"
+#include "crypto/mbedtls_compat.hpp"
 
 namespace pillion::tls {
 

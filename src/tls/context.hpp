@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include "crypto/mbedtls_compat.hpp"
 #include "tls/certificate.hpp"
-#include "tls/mbedtls_compat.hpp"
 #include "tls/ticket_keys.hpp"
 
 namespace pillion::tls {

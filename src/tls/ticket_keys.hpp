@@ -14,7 +14,7 @@
 #include <mutex>
 #include <string_view>
 
-#include "tls/mbedtls_compat.hpp"
+#include "crypto/mbedtls_compat.hpp"
 
 namespace pillion::tls {
 

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "tls/mbedtls_compat.hpp"
+#include "crypto/mbedtls_compat.hpp"
 
 namespace pillion::tls {
 

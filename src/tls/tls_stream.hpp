@@ -16,13 +16,13 @@
 #include <string>
 #include <string_view>
 
+#include "crypto/mbedtls_compat.hpp"
 #include "io/reactor.hpp"
 #include "io/stream.hpp"
 #include "io/tcp_stream.hpp"
 #include "io/timer_wheel.hpp"
 #include "tls/context.hpp"
 #include "tls/loop_share.hpp"
-#include "tls/mbedtls_compat.hpp"
 
 namespace pillion::tls {
 

@@ -18,7 +18,7 @@
 
 #include "base/random.hpp"
 
-namespace pillion::tls::compat {
+namespace pillion::crypto::compat {
 
 #if MBEDTLS_VERSION_NUMBER >= 0x03000000
 inline constexpr bool version3 = true;
@@ -72,6 +72,29 @@ inline int prepare_signatures(mbedtls_pk_context& key) noexcept {
 #endif
     static_cast<void>(key);
     return 0;
+}
+
+// Whether it is a key of P-256; of no other curve of its size.
+inline bool is_p256(const mbedtls_pk_context& key) noexcept {
+    if (mbedtls_pk_can_do(&key, MBEDTLS_PK_ECDSA) == 0) {
+        return false;
+    }
+#if MBEDTLS_VERSION_NUMBER >= 0x03000000
+    return mbedtls_ecp_keypair_get_group_id(mbedtls_pk_ec(key)) == MBEDTLS_ECP_DP_SECP256R1;
+#else
+    return mbedtls_pk_ec(key)->grp.id == MBEDTLS_ECP_DP_SECP256R1;
+#endif
+}
+
+// A signature of a SHA-256 digest; the library's error, or 0.
+inline int sign_digest(mbedtls_pk_context& by, const unsigned char* digest, unsigned char* to,
+                       std::size_t room, std::size_t& bytes) noexcept {
+#if MBEDTLS_VERSION_NUMBER >= 0x03000000
+    return mbedtls_pk_sign(&by, MBEDTLS_MD_SHA256, digest, 32, to, room, &bytes, &random, nullptr);
+#else
+    static_cast<void>(room);
+    return mbedtls_pk_sign(&by, MBEDTLS_MD_SHA256, digest, 32, to, &bytes, &random, nullptr);
+#endif
 }
 
 // Whether a certificate's public key belongs to a private one.
@@ -153,4 +176,8 @@ inline bool is_new_ticket(int code) noexcept {
 #endif
 }
 
-}  // namespace pillion::tls::compat
+}  // namespace pillion::crypto::compat
+
+namespace pillion::tls {
+namespace compat = crypto::compat;
+}

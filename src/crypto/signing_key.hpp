@@ -1,0 +1,46 @@
+// signing_key: keys that sign tokens: ECDSA on P-256 (ES256) and RSA (RS256). The server verifies
+// and never signs; this is for `pillion token`, and for tests.
+//
+// Thread: one at a time. The key is wiped when it goes.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "crypto/mbedtls_compat.hpp"
+
+namespace pillion::crypto {
+
+class signing_key {
+ public:
+    // New ones. RSA of 2048 bits takes a second.
+    static std::unique_ptr<signing_key> new_p256();
+    static std::unique_ptr<signing_key> new_rsa();
+    // One in PEM, without password. Null with a fault that says nothing of the key.
+    static std::unique_ptr<signing_key> read(const std::string& pem, std::string& fault);
+
+    signing_key(const signing_key&) = delete;
+    signing_key& operator=(const signing_key&) = delete;
+    ~signing_key() { mbedtls_pk_free(&key_); }
+
+    // "ES256" or "RS256".
+    const char* algorithm() const noexcept { return is_rsa_ ? "RS256" : "ES256"; }
+    // As tokens have it: r and s of 32 bytes each, or the number of RSA (RFC 7518 §3.3, §3.4).
+    std::string sign(std::string_view text);
+    // The private key; the caller wipes it.
+    std::string pem();
+    // The public key as a JSON Web Key (RFC 7517) of that id, which must need no escapes.
+    std::string jwk(std::string_view id);
+
+ private:
+    signing_key() noexcept { mbedtls_pk_init(&key_); }
+
+    mbedtls_pk_context key_;
+    bool is_rsa_ = false;
+};
+
+// Bytes as base64url without padding (RFC 7515 §2).
+std::string base64url(std::string_view bytes);
+
+}  // namespace pillion::crypto
