@@ -1,6 +1,7 @@
 """Where cases are run: servers side by side, load in turn, all of them in every round."""
 
 import contextlib
+import subprocess
 import sys
 
 import asking
@@ -24,6 +25,8 @@ class Lab:
         self.build, self.folder, self.rounds = build, folder, options.rounds
         self.load = (mload.Mload(build, options, folder) if options.mload else
                      load.Load(build, options.seconds, options.tries, options.spin))
+        # The only client that speaks TLS.
+        self.bench = load.Load(build, options.seconds, options.tries, options.spin)
         self.peers = peers.Peers(build, folder, options.peers)
 
     @contextlib.contextmanager
@@ -45,6 +48,18 @@ class Lab:
                 rounds[entry].append(measure())
             print(f"{name}: round {number + 1} of {self.rounds}", file=sys.stderr)
         return rounds
+
+    def certificate(self):
+        """One that signs itself, for this machine: the paths of it and its key."""
+        paths = self.folder / "certificate.pem", self.folder / "certificate.key"
+        if not paths[0].exists():
+            subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
+                            "ec_paramgen_curve:prime256v1", "-nodes", "-days", "30", "-subj",
+                            "/CN=localhost", "-addext",
+                            "subjectAltName=DNS:localhost,IP:127.0.0.1",
+                            "-out", paths[0], "-keyout", paths[1]],
+                           check=True, capture_output=True)
+        return paths
 
     def load_contest(self, name, those, scenario, connections=64, rate=None):
         """The floors come first, next to ours: machines have slow minutes."""
@@ -71,6 +86,14 @@ class Servers:
         command = servers.pillion_command(self.lab.build, BACKENDS[backend], listen, **options)
         return self._add(name, command, revision=revision, cores=cores)
 
+    def secure(self):
+        """Ours behind https, on either backend."""
+        cert, key = self.lab.certificate()
+        more = ("--tls-cert", cert, "--tls-key", key)
+        return [self._add(name, servers.pillion_command(self.lab.build, io, "0", more=more),
+                          authority=cert)
+                for name, io in ((OURS, "uring"), (OURS_EPOLL, "epoll"))]
+
     def both(self, **options):
         """On either backend, with the call log."""
         return [self.ours(OURS, "io_uring", **options), self.ours(OURS_EPOLL, "epoll", **options)]
@@ -93,15 +116,24 @@ class Servers:
 
     def canned_peers(self, like):
         """nginx and the like, with the body of an answer of `like` to an echo of 100 bytes."""
+        return self._take(self.lab.peers.start_canned(self._body_of(like)))
+
+    @staticmethod
+    def _body_of(like):
         request = asking.post("tools/call", {"name": "echo", "arguments": {"text": "x" * 100}},
                               "echo")
         status, body = asking.ask_once(like.address, request)
         if status != 200 or not body:
             raise SystemExit(f"{like.name}: status {status} for an echo")
-        return self._take(self.lab.peers.start_canned(body))
+        return body
 
     def mcp_peers(self):
         return self._take(self.lab.peers.start_mcp())
+
+    def secure_peers(self, like):
+        """nginx behind https, with the body of an answer of `like`, which is plain."""
+        return self._take(self.lab.peers.start_secure(self._body_of(like),
+                                                      self.lab.certificate()))
 
     def _take(self, starting):
         """Each is ours to stop as soon as it runs, whatever becomes of the next."""

@@ -25,6 +25,7 @@ def echo(text_bytes, folder):
     return ("tools/call", "--tool", "echo", "--arguments", f"@{arguments}")
 
 
+TLS_FULL, TLS_RESUMED = ("tls-full",), ("tls-resumed",)
 PING = ("ping",)
 LIST = ("tools/list",)
 
@@ -41,6 +42,8 @@ class Load:
     def _run(self, server, scenario, *options):
         command = [self.program, server.url, *scenario, "-r", server.revision, "--io", "uring",
                    "--json", "-", "-q", *(("--spin",) if self.spin else ()), *options]
+        if server.authority:
+            command += ["--cacert", server.authority]
         process = machine.spawn(machine.CLIENT_CORES, command, stdout=subprocess.PIPE)
         output = process.stdout.read()
         process.stdout.close()

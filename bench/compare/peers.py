@@ -23,7 +23,7 @@ http {{
     keepalive_requests 1000000000;
     client_body_temp_path {folder};
     server {{
-        listen 127.0.0.1:{port} backlog=4096;
+        listen 127.0.0.1:{port} {secure} backlog=4096;
         default_type application/json;
         location / {{ return 200 '{body}'; }}
     }}
@@ -148,6 +148,11 @@ class Peers:
         start = {"nginx": self._nginx, "haproxy": self._haproxy, "node": self._node}
         return (start[name](body) for name in self.names if name in start)
 
+    def start_secure(self, body, certificate):
+        """nginx behind https, if it is there."""
+        if "nginx" in self.names:
+            yield self._nginx(body, certificate)
+
     def start_mcp(self):
         """Those that speak MCP, in sessions."""
         start = {"typescript-sdk": TYPESCRIPT, "fastmcp": FASTMCP}
@@ -156,13 +161,22 @@ class Peers:
     def _server(self, name, command, port, **options):
         return servers.Server(name, command, self.folder, ("127.0.0.1", port), **options)
 
-    def _nginx(self, body):
+    def _nginx(self, body, certificate=None):
         port = servers.free_port()
+        secure, options = "", {}
+        if certificate:
+            cert, key = certificate
+            secure = "ssl"
+            options = {"authority": cert}
         quoted = body.replace("\\", "\\\\").replace("'", "\\'")
-        config = self._write("nginx.conf", NGINX.format(folder=self.folder, port=port, body=quoted))
+        text = NGINX.format(folder=self.folder, port=port, body=quoted, secure=secure)
+        if certificate:
+            text = text.replace("default_type", f"ssl_certificate {cert};\n        "
+                                f"ssl_certificate_key {key};\n        default_type", 1)
+        config = self._write("nginx.conf", text)
         return self._server("nginx return 200",
                             ["nginx", "-p", self.folder, "-e", "stderr", "-c", config], port,
-                            canned=True)
+                            canned=True, **options)
 
     def _haproxy(self, body):
         port = servers.free_port()

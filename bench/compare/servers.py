@@ -31,8 +31,9 @@ class Server:
     `address` is where it was told to listen; None if it says so itself on stderr."""
 
     def __init__(self, name, command, folder, address=None, *, canned=False, revision=MODERN,
-                 cores=None, warms_up=False):
+                 cores=None, warms_up=False, authority=None):
         self.name, self.canned, self.revision = name, canned, revision
+        self.authority = authority  # whom to trust where it speaks https
         self.warms_up = warms_up  # compiles while it runs: a fresh process is slower
         self.log = folder / (re.sub(r"\W+", "-", name) + ".log")
         self._command, self._told_address = command, address
@@ -57,7 +58,7 @@ class Server:
         while time.monotonic() < until and self.process.poll() is None:
             if self.address is None:
                 said = self.log.read_text(encoding="utf-8", errors="replace")
-                if found := re.search(r"listening on (?:http://[^/]*:(\d+)|unix:(\S+))", said):
+                if found := re.search(r"listening on (?:https?://[^/]*:(\d+)|unix:(\S+))", said):
                     self.address = found[2] or ("127.0.0.1", int(found[1]))
             if self.address is not None and self._accepts():
                 return
@@ -77,7 +78,8 @@ class Server:
     def url(self):
         if isinstance(self.address, str):
             return f"unix:{self.address}"
-        return f"http://{self.address[0]}:{self.address[1]}/mcp"
+        scheme = "https" if self.authority else "http"
+        return f"{scheme}://{self.address[0]}:{self.address[1]}/mcp"
 
     def forget_log(self):
         """A log of many calls is emptied, not kept."""
