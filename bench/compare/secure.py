@@ -1,5 +1,5 @@
-"""Cases over https: W1 beside nginx, W2 beside plain W2 and the cost of its cryptography, handshakes
-beside theirs. The client is pillion-bench, whatever the others are measured with."""
+"""Cases over https: W1 beside nginx, W2 beside plain W2 and the cost of its cryptography,
+handshakes beside theirs. The client is pillion-bench, whatever the others are measured with."""
 
 import json
 import statistics
@@ -102,7 +102,7 @@ def handshakes(lab):
     return Result("handshakes", "TLS handshakes, with TCP and the end of the connection",
                   ["server", "full µs", "resumed µs", "full/s of CPU", "resumed/s of CPU"], rows,
                   targets,
-                  [f"Mbed TLS {costs[0]['library']}: signature {median(costs, 'sign_us'):.0f} µs, key "
-                   f"exchange P-256 {median(costs, 'ecdhe_p256_us'):.0f} µs, X25519 "
+                  [f"Mbed TLS {costs[0]['library']}: signature {median(costs, 'sign_us'):.0f} µs, "
+                   f"key exchange P-256 {median(costs, 'ecdhe_p256_us'):.0f} µs, X25519 "
                    f"{median(costs, 'ecdhe_x25519_us'):.0f} µs; client: pillion-bench"],
                   {f"{name}, {kind}": runs for (name, kind), runs in rounds.items()})

@@ -187,7 +187,9 @@ bool http_transport::find_session(http::exchange& ex, http_client& c, session_re
     if (c.last_session == nullptr || c.last_session->id() != sid || !c.last_session->alive()) {
         c.last_session = engine_.shared().sessions().find(sid);
     }
-    if (c.last_session == nullptr) {
+    // Knowing the id is no proof of who it is (REVISIONS §5): a session of somebody else is none.
+    if (c.last_session == nullptr || c.last_session->principal() != c.from.name) {
+        c.last_session = nullptr;
         fail(ex, 404, rpc::invalid_request, "Session not found", id);
         return false;
     }
@@ -292,7 +294,7 @@ void http_transport::handle_batch(http::exchange& ex, request& r, json::view roo
 void http_transport::handle_sse_message(http::exchange& ex) {
     http_client& c = client_of(ex);
     const std::string_view id = query_value(ex.head().query(), "sessionId=");
-    const auto shard = engine_.shared().sse_streams().shard_of(id);
+    const auto shard = engine_.shared().sse_streams().shard_of(id, c.from.name);
     if (!shard) {
         return fail(ex, 404, rpc::invalid_request, "No such stream");
     }

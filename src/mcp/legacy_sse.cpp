@@ -8,7 +8,7 @@ legacy_sse::legacy_sse(engine& e, http::exchange& ex)
     : message_pipe(e, "sse-", false, caller::of(ex), true),
       exchange_(&ex),
       id_(session_table::new_id(e.shard())) {
-    engine_.shared().sse_streams().add(id_);
+    engine_.shared().sse_streams().add(id_, caller::of(ex).name);
     engine_.add_sse(*this);
     exchange_->listen(this);
 }

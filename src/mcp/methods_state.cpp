@@ -49,6 +49,7 @@ void engine::method_initialize(request& r) {
         session_table::new_id(shard_), shard_, r.rev, std::string(text.view()),
         std::string(client["name"].str()), std::string(client["version"].str()), now_ms(),
         options_->limit.session);
+    born->set_principal(r.principal);
     if (r.head != nullptr && !shared_.sessions().insert(born)) {
         fault f;
         f.code = rpc::unavailable;

@@ -44,6 +44,10 @@ class session {
     const std::string& capabilities_json() const noexcept { return capabilities_json_; }
     const std::string& client_name() const noexcept { return client_name_; }
     const std::string& client_version() const noexcept { return client_version_; }
+    // Whose it is: nobody else's requests find it. Empty: it was begun by somebody unknown. Set
+    // before others see the session.
+    const std::string& principal() const noexcept { return principal_; }
+    void set_principal(std::string_view who) { principal_ = who; }
 
     bool alive() const noexcept { return alive_.load(std::memory_order_acquire); }
     // True for the one call that ended it.
@@ -112,6 +116,7 @@ class session {
     const std::string id_;
     const std::uint64_t hash_;
     const std::size_t owner_;
+    std::string principal_;
     const revision revision_;
     const std::string capabilities_json_;
     const std::string client_name_;

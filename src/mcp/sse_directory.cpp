@@ -4,20 +4,22 @@
 
 namespace pillion::mcp {
 
-void sse_directory::add(std::string_view id) {
+void sse_directory::add(std::string_view id, std::string_view principal) {
     const std::lock_guard lock(mutex_);
-    ids_.emplace(id);
+    principals_.emplace(id, principal);
 }
 
 void sse_directory::remove(std::string_view id) {
     const std::lock_guard lock(mutex_);
-    ids_.erase(std::string(id));
+    principals_.erase(std::string(id));
 }
 
-std::optional<std::size_t> sse_directory::shard_of(std::string_view id) const {
+std::optional<std::size_t> sse_directory::shard_of(std::string_view id,
+                                                   std::string_view principal) const {
     {
         const std::lock_guard lock(mutex_);
-        if (!ids_.contains(std::string(id))) {
+        const auto at = principals_.find(std::string(id));
+        if (at == principals_.end() || at->second != principal) {
             return std::nullopt;
         }
     }

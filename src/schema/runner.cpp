@@ -39,11 +39,7 @@ std::uint64_t code_points(std::string_view text) noexcept {
 
 runner::runner(const program& from, base::arena& memory, std::span<failure> errors,
                std::size_t& count) noexcept
-    : from_(from),
-      memory_(memory),
-      scratch_(memory),
-      budget_(steps_max),
-      reporter_(from, memory, errors, count) {
+    : from_(from), scratch_(memory), budget_(steps_max), reporter_(from, memory, errors, count) {
     if (!from.dynamics.empty()) {
         scopes_ = memory.array<std::uint32_t>(depth_max);
     }

@@ -106,7 +106,6 @@ class runner {
     bool fail(const step& one, const frame* at) noexcept;
 
     const program& from_;
-    base::arena& memory_;
     scratch scratch_;
     step_budget budget_;
     reporter reporter_;

@@ -212,6 +212,36 @@ def test_nobody_enters_without_a_good_certificate(mutual, authority, tmp_path):
     assert curl.returncode in (35, 56) and curl.stdout == b""
 
 
+def test_a_session_of_one_certificate_is_none_of_another(mutual, authority):
+    """The id of a session is no proof of who sends it."""
+    alice, bob = (Client(authority.address(mutual, identity=authority.issue(n, f"/CN={n}")),
+                         "D").open() for n in ("erin", "frank"))
+    own, bob.session = bob.session, alice.session
+    for ask in (lambda: bob.call("tools/list"),
+                lambda: bob.call("resources/subscribe", {"uri": "test://static-text"})):
+        assert ask().status == 404
+    for method in ("GET", "DELETE"):
+        headers = [("Accept", "text/event-stream"), ("Mcp-Session-Id", alice.session),
+                   ("MCP-Protocol-Version", "2025-11-25")]
+        assert bob.connect().request(method, "/mcp", headers).status == 404
+    assert alice.request("tools/list")["tools"]
+    bob.session = own
+    assert bob.request("tools/list")["tools"]
+    alice.close()
+    bob.close()
+
+
+def test_a_stream_of_2024_11_05_takes_messages_of_its_own_principal(mutual, authority, make_sse):
+    alice, mallory = (authority.address(mutual, identity=authority.issue(n, f"/CN={n}"))
+                      for n in ("grace", "mallory"))
+    stream = make_sse("A", of=type("At", (), {"address": alice})).open()
+    body = b'{"jsonrpc":"2.0","id":77,"method":"ping"}'
+    with Connection(mallory) as other:
+        assert stream.post(body, other).status == 404
+    with Connection(alice) as own:
+        assert stream.post(body, own).status == 202
+
+
 def test_a_task_of_one_certificate_is_none_of_another(mutual, authority):
     able = {**CAPABILITIES, "extensions": {TASKS: {}}}
     alice, bob = (Client(authority.address(mutual, identity=authority.issue(n, f"/CN={n}")), "E",
