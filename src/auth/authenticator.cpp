@@ -1,0 +1,90 @@
+#include "auth/authenticator.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/hash.hpp"
+#include "crypto/key_ring.hpp"
+
+namespace pillion::auth {
+
+namespace {
+
+// What no issuer's name may hold, so that no two principals have the same name.
+constexpr char between = '|';
+
+identity_ref remember(std::string principal, std::vector<std::string> scopes,
+                      std::int64_t good_until_s, std::string_view token) {
+    auto made = std::make_shared<identity>();
+    made->principal = std::move(principal);
+    made->scopes = std::move(scopes);
+    made->good_until_s = good_until_s;
+    made->token = token;
+    return made;
+}
+
+}  // namespace
+
+identity::~identity() { crypto::wipe(token.data(), token.size()); }
+
+bool identity::still_is(std::string_view other, std::int64_t now_s) const noexcept {
+    return now_s < good_until_s && crypto::same_secret(token, other);
+}
+
+std::unique_ptr<authenticator> authenticator::make(const auth_options& options, std::string& fault,
+                                                   std::size_t& index) {
+    std::unique_ptr<authenticator> made(new authenticator(options.with_secrets));
+    made->tokens_ = options.tokens;
+    index = 0;
+    for (const auth_options::issuer& one : options.issuers) {
+        if (one.rules.issuer.empty() || one.rules.issuer.find(between) != std::string::npos) {
+            fault = "the name of an issuer is not empty, and holds no |";
+            return nullptr;
+        }
+        if (one.rules.audiences.empty()) {
+            fault = "an issuer needs an audience";
+            return nullptr;
+        }
+        auto keys = jwk_set::parse(one.keys, options.with_secrets, fault);
+        if (keys == nullptr) {
+            return nullptr;
+        }
+        made->jwts_.add(one.rules, std::move(keys));
+        ++index;
+    }
+    return made;
+}
+
+authenticator::answer authenticator::check(std::string_view token, std::int64_t now_s) {
+    const std::uint64_t hash = base::siphash13(token, base::process_hash_key());
+    identity_ref& slot = remembered_[hash % slots];
+    if (slot != nullptr && slot->still_is(token, now_s)) {
+        ++known_;
+        return {slot, token_fault::none};
+    }
+    ++judged_;
+    answer found = judge(token, now_s);
+    if (found.who != nullptr) {
+        slot = found.who;
+    }
+    return found;
+}
+
+authenticator::answer authenticator::judge(std::string_view token, std::int64_t now_s) {
+    const opaque_token* const listed = tokens_ != nullptr ? tokens_->find(token) : nullptr;
+    if (listed != nullptr) {
+        return {remember("token:" + listed->name, listed->scopes, now_s + remembered_s, token),
+                token_fault::none};
+    }
+    jwt_verifier::outcome out = jwts_.check(token, now_s);
+    if (out.fault != token_fault::none) {
+        return {nullptr, out.fault};
+    }
+    // Within the minute by which clocks may differ it is judged each time.
+    const std::int64_t until_s = std::min(out.who.expires_s, now_s + remembered_s);
+    return {remember(out.who.issuer + between + out.who.subject, std::move(out.who.scopes), until_s,
+                     token),
+            token_fault::none};
+}
+
+}  // namespace pillion::auth

@@ -1,0 +1,84 @@
+// authenticator: who sends a bearer token: a JWT of an issuer that we trust, or an opaque token of
+// a list. What was found is remembered, so that the same token costs a comparison from then on.
+//
+// One for each loop: keys remember tables, and nothing is locked. Thread: its loop.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "auth/jwt.hpp"
+#include "auth/token_list.hpp"
+
+namespace pillion::auth {
+
+struct auth_options {
+    struct issuer {
+        issuer_rules rules;
+        std::string keys;  // the text of its key set
+    };
+    std::vector<issuer> issuers;
+    std::shared_ptr<const token_list> tokens;  // may be null
+    bool with_secrets = false;                 // HS256, for development
+
+    // Whether there is anybody to be let in.
+    bool any() const noexcept { return !issuers.empty() || tokens != nullptr; }
+};
+
+// Who has authenticated.
+struct identity {
+    // "ISSUER|SUBJECT", or "token:NAME". An issuer's name holds no |.
+    std::string principal;
+    std::vector<std::string> scopes;
+    std::int64_t good_until_s = 0;  // seconds since 1970: then it is judged anew
+    std::string token;              // wiped when it goes
+
+    identity() = default;
+    identity(const identity&) = delete;
+    identity& operator=(const identity&) = delete;
+    ~identity();
+
+    // Whether this is what the same bytes would be found to be again.
+    bool still_is(std::string_view other, std::int64_t now_s) const noexcept;
+};
+using identity_ref = std::shared_ptr<const identity>;
+
+class authenticator {
+ public:
+    // How long a token is believed without another look (STANDARD row 53: keys are cached ≤ 10
+    // min).
+    static constexpr std::int64_t remembered_s = 600;
+    // Tokens remembered at a time.
+    static constexpr std::size_t slots = 1024;
+
+    // Null with a fault, whose `index` is that of the issuer.
+    static std::unique_ptr<authenticator> make(const auth_options& options, std::string& fault,
+                                               std::size_t& index);
+
+    struct answer {
+        identity_ref who;                     // null: nobody
+        token_fault why = token_fault::none;  // … for this reason
+    };
+    // Judges a token at a time in seconds since 1970.
+    answer check(std::string_view token, std::int64_t now_s);
+
+    // Tokens that were judged, and those that were known.
+    std::uint64_t judged() const noexcept { return judged_; }
+    std::uint64_t known() const noexcept { return known_; }
+
+ private:
+    explicit authenticator(bool with_secrets) : jwts_(with_secrets), remembered_(slots) {}
+    answer judge(std::string_view token, std::int64_t now_s);
+
+    jwt_verifier jwts_;
+    std::shared_ptr<const token_list> tokens_;
+    std::vector<identity_ref> remembered_;  // by a keyed hash of the token
+    std::uint64_t judged_ = 0;
+    std::uint64_t known_ = 0;
+};
+
+}  // namespace pillion::auth

@@ -1,0 +1,188 @@
+#include "auth/authenticator.hpp"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "crypto/key_ring.hpp"
+#include "crypto/signing_key.hpp"
+
+namespace pillion::auth {
+namespace {
+
+using crypto::base64url;
+using crypto::signing_key;
+
+constexpr std::int64_t now = 1'800'000'000;
+
+signing_key& key() {
+    static const auto one = signing_key::new_p256();
+    return *one;
+}
+
+std::string token_of(const std::string& subject, std::int64_t expires_s,
+                     const std::string& more = "") {
+    const std::string text =
+        base64url(R"({"alg":"ES256","kid":"k"})") + "." +
+        base64url(R"({"iss":"https://i.example","aud":"us","iat":1,"sub":")" + subject +
+                  R"(","exp":)" + std::to_string(expires_s) + more + "}");
+    return text + "." + base64url(key().sign(text));
+}
+
+std::string hex_digest(std::string_view token) {
+    std::string out;
+    for (const unsigned char byte : crypto::sha256(token)) {
+        constexpr char digits[] = "0123456789abcdef";
+        out += digits[byte / 16];
+        out += digits[byte % 16];
+    }
+    return out;
+}
+
+const std::string secret = "0123456789abcdef0123456789abcdef";
+
+std::unique_ptr<authenticator> make(bool with_list = false) {
+    auth_options options;
+    options.issuers.push_back(
+        {{"https://i.example", {"us"}}, "{\"keys\":[" + key().jwk("k") + "]}"});
+    std::string fault;
+    if (with_list) {
+        auto list = token_list::parse("ci " + hex_digest(secret) + " tools:call\n", fault);
+        EXPECT_TRUE(list) << fault;
+        options.tokens = std::make_shared<const token_list>(std::move(*list));
+    }
+    std::size_t index = 0;
+    auto made = authenticator::make(options, fault, index);
+    EXPECT_NE(made, nullptr) << fault;
+    return made;
+}
+
+TEST(authenticator, a_token_is_judged_once_and_known_from_then_on) {
+    const auto a = make();
+    const std::string token = token_of("alice", now + 3600, R"(,"scope":"x y")");
+    const auto first = a->check(token, now);
+    ASSERT_NE(first.who, nullptr);
+    EXPECT_EQ(first.who->principal, "https://i.example|alice");
+    EXPECT_EQ(first.who->scopes, (std::vector<std::string>{"x", "y"}));
+    for (int i = 0; i < 100; ++i) {
+        EXPECT_EQ(a->check(token, now + 599).who, first.who);
+    }
+    EXPECT_EQ(a->judged(), 1U);
+    EXPECT_EQ(a->known(), 100U);
+    // After ten minutes it is looked at again.
+    EXPECT_NE(a->check(token, now + 600).who, first.who);
+    EXPECT_EQ(a->judged(), 2U);
+}
+
+TEST(authenticator, what_is_remembered_ends_with_the_token) {
+    const auto a = make();
+    const std::string token = token_of("alice", now + 30);
+    EXPECT_NE(a->check(token, now).who, nullptr);
+    EXPECT_NE(a->check(token, now + 29).who, nullptr);
+    EXPECT_EQ(a->judged(), 1U);
+    // Within the minute that clocks may differ by, and beyond.
+    EXPECT_NE(a->check(token, now + 89).who, nullptr);
+    EXPECT_EQ(a->judged(), 2U);
+    const auto late = a->check(token, now + 90);
+    EXPECT_EQ(late.who, nullptr);
+    EXPECT_EQ(late.why, token_fault::expired);
+}
+
+TEST(authenticator, a_token_that_differs_is_another_one) {
+    const auto a = make();
+    const std::string token = token_of("alice", now + 3600);
+    ASSERT_NE(a->check(token, now).who, nullptr);
+    for (std::size_t i = 0; i < token.size(); i += 3) {
+        std::string other = token;
+        other[i] = other[i] == 'A' ? 'B' : 'A';
+        EXPECT_EQ(a->check(other, now).who, nullptr) << i;
+        EXPECT_EQ(a->check(token.substr(0, i), now).who, nullptr) << i;
+    }
+    EXPECT_NE(a->check(token, now).who, nullptr);
+}
+
+// More tokens than are remembered only push each other out.
+TEST(authenticator, places_are_bounded) {
+    auth_options options;
+    std::string text;
+    for (std::size_t i = 0; i < 3 * authenticator::slots; ++i) {
+        text += "n" + std::to_string(i) + " " + hex_digest(secret + std::to_string(i)) + "\n";
+    }
+    std::string fault;
+    auto list = token_list::parse(text, fault);
+    ASSERT_TRUE(list) << fault;
+    options.tokens = std::make_shared<const token_list>(std::move(*list));
+    std::size_t index = 0;
+    const auto a = authenticator::make(options, fault, index);
+    for (std::size_t i = 0; i < 3 * authenticator::slots; i += 7) {
+        const auto out = a->check(secret + std::to_string(i), now);
+        ASSERT_NE(out.who, nullptr) << i;
+        ASSERT_EQ(out.who->principal, "token:n" + std::to_string(i));
+    }
+}
+
+TEST(authenticator, opaque_tokens_stand_beside_others) {
+    const auto a = make(true);
+    const auto ci = a->check(secret, now);
+    ASSERT_NE(ci.who, nullptr);
+    EXPECT_EQ(ci.who->principal, "token:ci");
+    EXPECT_EQ(ci.who->scopes, std::vector<std::string>{"tools:call"});
+    EXPECT_NE(a->check(token_of("alice", now + 60), now).who, nullptr);
+    EXPECT_EQ(a->check(secret + "x", now).who, nullptr);
+    EXPECT_EQ(a->check(secret.substr(1), now).who, nullptr);
+    EXPECT_EQ(a->check("", now).why, token_fault::malformed);
+}
+
+TEST(authenticator, options_that_are_no_good) {
+    const std::string keys = "{\"keys\":[" + key().jwk("k") + "]}";
+    for (const auth_options::issuer& bad :
+         {auth_options::issuer{{"", {"us"}}, keys}, auth_options::issuer{{"a|b", {"us"}}, keys},
+          auth_options::issuer{{"https://i", {}}, keys},
+          auth_options::issuer{{"https://i", {"us"}}, "{}"}}) {
+        auth_options options;
+        options.issuers.push_back({{"https://good", {"us"}}, keys});
+        options.issuers.push_back(bad);
+        std::string fault;
+        std::size_t index = 0;
+        EXPECT_EQ(authenticator::make(options, fault, index), nullptr);
+        EXPECT_EQ(index, 1U);
+        EXPECT_NE(fault, "");
+    }
+}
+
+TEST(token_list, lines_that_are_understood_and_others) {
+    std::string fault;
+    const std::string digest = hex_digest(secret);
+    const auto list = token_list::parse("# comment\n\n  a\t" + digest + "   x  y\r\n", fault);
+    ASSERT_TRUE(list) << fault;
+    ASSERT_NE(list->find(secret), nullptr);
+    EXPECT_EQ(list->find(secret)->scopes, (std::vector<std::string>{"x", "y"}));
+    const auto fault_of = [](const std::string& text) {
+        std::string why;
+        EXPECT_FALSE(token_list::parse(text, why)) << text;
+        return why;
+    };
+    EXPECT_EQ(fault_of(""), "there is no token in it");
+    EXPECT_EQ(fault_of("# a\n"), "there is no token in it");
+    EXPECT_NE(fault_of("a\n").find("line 1: behind the name"), std::string::npos);
+    EXPECT_NE(fault_of("\na " + digest.substr(1)).find("line 2"), std::string::npos);
+    EXPECT_NE(fault_of("a " + digest + "0").find("line 1"), std::string::npos);
+    EXPECT_NE(fault_of("a " + digest + "\nb " + digest).find("line 2: the same"),
+              std::string::npos);
+    EXPECT_NE(fault_of("\xc3\xa9 " + digest).find("visible"), std::string::npos);
+    EXPECT_NE(fault_of("a " + digest + " \"x\"").find("scope"), std::string::npos);
+    // Nothing of the line is repeated.
+    EXPECT_EQ(fault_of("name " + digest.substr(2) + "zz").find(digest.substr(2, 8)),
+              std::string::npos);
+}
+
+// A short token could be guessed, so a list does not let it in whoever made it.
+TEST(token_list, short_tokens_are_nobody) {
+    std::string fault;
+    const auto list = token_list::parse("a " + hex_digest("short"), fault);
+    ASSERT_TRUE(list);
+    EXPECT_EQ(list->find("short"), nullptr);
+}
+
+}  // namespace
+}  // namespace pillion::auth
