@@ -31,8 +31,8 @@ LAYERS = {
     "tls": {"crypto", "io", "coro", "base"},
     "http": {"io", "coro", "base"},
     "rpc": {"json", "base"},
-    "mcp": {"rpc", "schema", "crypto", "http", "json", "io", "coro", "base"},
-    "files": {"mcp", "rpc", "schema", "http", "json", "io", "coro", "base"},
+    "mcp": {"auth", "rpc", "schema", "crypto", "http", "json", "io", "coro", "base"},
+    "files": {"mcp", "auth", "rpc", "schema", "http", "json", "io", "coro", "base"},
     "app": {"*"},
 }
 

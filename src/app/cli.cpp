@@ -65,7 +65,8 @@ void add_flag(CLI::App& cli, const config_key& key, words& to) {
     } else if (key.type == value_type::text_list) {
         // One a time: what follows may be the name of the file.
         f.option = cli.add_option(key.flag, f.many, key.help)->allow_extra_args(false);
-        if (key.name != "listen" && key.section != "tls") {
+        // Commas are for short words.
+        if (key.name != "listen" && key.section != "tls" && key.section != "auth") {
             f.option->delimiter(',');
         }
     } else {
@@ -177,6 +178,7 @@ int run_configured(server& s, const std::string& command, configuration start,
     s.profile(start.made->profile);
     s.state().defs.operators = start.made->tools;
     s.state().tls = start.made->tls != nullptr;
+    s.state().tokens = start.made->access != nullptr;
     s.state().certificates = s.state().tls && !start.made->tls->client_authorities.empty();
     std::string fault;
     auto registered = prepare(s, fault);

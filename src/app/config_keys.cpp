@@ -164,6 +164,71 @@ void add_tls(config_table& to) {
                   .http_only = true});
 }
 
+// Scheme, host and port, without a path.
+bool is_base_url(std::string_view text) {
+    return (text.starts_with("https://") || text.starts_with("http://")) &&
+           http::is_valid_origin_entry(text);
+}
+
+bool is_issuer(std::string_view text) {
+    return (text.starts_with("https://") || text.starts_with("http://")) &&
+           std::all_of(text.begin(), text.end(),
+                       [](char c) { return c > ' ' && c < '\x7f' && c != '|' && c != '"'; });
+}
+
+// Bearer tokens. Files, read at the start and at each reload.
+void add_auth(config_table& to) {
+    to.push_back({.section = "auth",
+                  .name = "issuer",
+                  .flag = "--oidc-issuer",
+                  .type = text_list,
+                  .min = 1,
+                  .is_valid = is_issuer,
+                  .expected = "the URL of an issuer",
+                  .help = "Issuer of tokens (JWT), exactly as their iss has it; repeatable",
+                  .live = true,
+                  .http_only = true});
+    to.push_back({.section = "auth",
+                  .name = "jwks",
+                  .flag = "--oidc-jwks",
+                  .type = text_list,
+                  .min = 1,
+                  .help = "File of each issuer's keys (a JSON Web Key Set), in the same order",
+                  .live = true,
+                  .http_only = true});
+    to.push_back({.section = "auth",
+                  .name = "audience",
+                  .flag = "--oidc-audience",
+                  .type = text_list,
+                  .min = 1,
+                  .help = "What aud of a token must have, one of them",
+                  .live = true,
+                  .http_only = true});
+    to.push_back({.section = "auth",
+                  .name = "tokens",
+                  .flag = "--auth-tokens",
+                  .min = 1,
+                  .help = "File of opaque tokens: lines of a name and the token's SHA-256",
+                  .live = true,
+                  .http_only = true});
+    to.push_back({.section = "auth",
+                  .name = "external_url",
+                  .flag = "--external-url",
+                  .min = 1,
+                  .is_valid = is_base_url,
+                  .expected = "https://host[:port] or http://host[:port]",
+                  .help = "How clients see the server, for what it says of itself",
+                  .live = true,
+                  .http_only = true});
+    to.push_back({.section = "auth",
+                  .name = "insecure_plain_tokens",
+                  .flag = "--insecure-plain-tokens",
+                  .type = boolean,
+                  .fallback = "false",
+                  .help = "Take tokens from other machines over plain HTTP",
+                  .http_only = true});
+}
+
 void add_server(config_table& to) {
     to.push_back({.section = "server",
                   .name = "threads",
@@ -455,6 +520,7 @@ config_table make_config_table(std::vector<detail::own_option>& own, server_prof
     add_listeners(all);
     add_callers(all);
     add_tls(all);
+    add_auth(all);
     add_server(all);
     add_limits(all);
     add_metrics(all);

@@ -20,6 +20,19 @@ constexpr std::string_view certificates_text =
     "ignored.\n"
     "\n";
 
+constexpr std::string_view tokens_text =
+    "Active: bearer tokens. Every request to the endpoint has Authorization: Bearer TOKEN, the "
+    "token "
+    "of an issuer that the operator trusts (JWT, RS256 or ES256; the claims iss, aud, sub, exp and "
+    "iat are read, nbf and scope where they are there) or one that the operator gave out. Without "
+    "a "
+    "good one the answer is 401, and its WWW-Authenticate says where to ask for one "
+    "(resource_metadata). Limits, tasks, sessions and lines of the log go by issuer|sub, or "
+    "token:NAME; every caller has the same rights. Whom the system or a certificate vouches for, "
+    "on a "
+    "unix socket or over https with client certificates, needs no token.\n"
+    "\n";
+
 constexpr std::string_view tls_text =
     "TCP addresses speak https (TLS 1.2 or newer), unless the operator made one of them http.\n"
     "\n";
@@ -31,13 +44,15 @@ constexpr std::string_view nothing_text =
 
 constexpr std::string_view corporate_text =
     "Profile: corporate. HTTP is served on unix sockets, whose files admit the user of the server "
-    "alone, and to clients with certificates, unless its operator put something that authenticates "
+    "alone, and to clients with certificates or tokens, unless its operator put something that "
+    "authenticates "
     "in front and said so with --insecure-no-auth. Over stdio the caller is the process that "
     "started the server.\n"
     "\n";
 
 constexpr std::string_view generic_text =
-    "Profile: generic. Clients without certificates are served on loopback addresses only, unless "
+    "Profile: generic. Clients without certificates and tokens are served on loopback addresses "
+    "only, unless "
     "the operator put something that authenticates in front and said so with --insecure-no-auth. "
     "Over "
     "stdio the caller is the process that started the server.\n"
@@ -69,7 +84,8 @@ constexpr std::string_view headers_text =
     "| X-Request-Timeout-Ms | shortens the deadline of the request, where the operator allows it "
     "|\n"
     "| Last-Event-ID | with GET: continue a broken stream, revisions before 2026-07-28 |\n"
-    "| Authorization | nothing reads it yet; never logged |\n"
+    "| Authorization | Bearer TOKEN, where the operator asks for tokens (use://auth); else nothing "
+    "reads it; never logged |\n"
     "| traceparent, tracestate | trace context (W3C): noted in the log, handed to handlers |\n"
     "| X-Request-Id | correlates logs: up to 128 visible ASCII characters, else one is made |\n"
     "| Access-Control-Request-Method, Access-Control-Request-Headers | preflights |\n"
@@ -127,7 +143,9 @@ void add(server& to, std::string uri, std::string name, std::string title, std::
 std::string auth_of(server& of) {
     const bool corporate = of.profile() == server_profile::corporate;
     std::string text(heading);
-    text.append(of.state().certificates ? certificates_text : nothing_text);
+    text.append(of.state().tokens         ? tokens_text
+                : of.state().certificates ? certificates_text
+                                          : nothing_text);
     if (of.state().tls) {
         text.append(tls_text);
     }

@@ -77,7 +77,7 @@ bool load(configuration& to, config_faults& faults) {
 
 void reloader::request(io::offload& helpers, io::reactor& home,
                        std::function<void(settings_ref)> apply) {
-    if (now_.file.empty() && now_.made->tls_paths.empty()) {
+    if (now_.file.empty() && now_.made->watched.empty()) {
         return log::info("config.nothing_to_reload", {});
     }
     if (busy_) {

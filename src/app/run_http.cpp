@@ -190,8 +190,8 @@ class http_runner {
             log::error("signals.failed", {});
         }
         io::file_watch renewed(loop, [this] { reload(); }, limits::tls_files_quiet_ms);
-        if (set().tls != nullptr && !renewed.start(set().tls_paths)) {
-            log::warn("tls.not_watched", {log::kv("then", "SIGHUP reads certificates again")});
+        if (!set().watched.empty() && !renewed.start(set().watched)) {
+            log::warn("files.not_watched", {log::kv("then", "SIGHUP reads them again")});
         }
         {
             const std::lock_guard lock(state_.mutex);

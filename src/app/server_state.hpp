@@ -36,6 +36,7 @@ struct server_state {
     std::vector<mcp::ready_check> checks;
     bool tls = false;                      // addresses of TCP speak https…
     bool certificates = false;             // … and clients show who they are there
+    bool tokens = false;                   // or by a token, everywhere
     std::weak_ptr<app::test_host> tested;  // while test clients are connected
 
     std::mutex update_mutex;          // one update at a time

@@ -18,12 +18,13 @@ class settings_maker {
         : keys_(keys), values_(values), faults_(faults) {}
 
     void read_http(settings& to, const std::string& folder) {
-        read_unix_peers(to);
-        read_tls(to, folder);
-        read_listeners(to);
         if (given(key_id::path)) {
             to.path = text(key_id::path);
         }
+        read_unix_peers(to);
+        read_tls(to, folder);
+        read_access(to, folder);
+        read_listeners(to);
         read_origins(to);
         to.allowed_hosts = of(key_id::allowed_hosts).texts;
         to.legacy_sse = number(key_id::legacy_sse, 1) != 0;
@@ -248,10 +249,19 @@ class settings_maker {
         const bool secure = so_far.tls != nullptr && spec->scheme != io::listen_scheme::http &&
                             spec->kind != io::listen_kind::unix_path;
         spec->scheme = secure ? io::listen_scheme::https : io::listen_scheme::http;
-        // The client's certificate says who it is.
-        const bool authenticates = secure && !so_far.tls->client_authorities.empty();
-        if (authenticates) {
+        // The client's certificate says who it is, or a token, which nobody else may read.
+        const bool by_certificate = secure && !so_far.tls->client_authorities.empty();
+        const bool by_token = so_far.access != nullptr && from != key_id::metrics_listen;
+        if (by_certificate ||
+            (by_token && (secure || io::is_loopback(*spec) || so_far.insecure_plain_tokens))) {
             return std::move(*spec);
+        }
+        if (by_token) {
+            fault(from, index,
+                  "refusing to take tokens from other machines over plain HTTP; use --tls-cert and "
+                  "--tls-key, or --insecure-plain-tokens (auth.insecure_plain_tokens) if something "
+                  "in front speaks TLS");
+            return std::nullopt;
         }
         if (!io::is_loopback(*spec) && !so_far.insecure_no_auth) {
             fault(from, index,
@@ -321,6 +331,66 @@ class settings_maker {
         }
     }
 
+    // As with certificates: what cannot be used is said here.
+    void read_access(settings& to, const std::string& folder) {
+        to.external_url = text(key_id::external_url);
+        to.insecure_plain_tokens = number(key_id::insecure_plain_tokens, 0) != 0;
+        const std::vector<std::string>& issuers = of(key_id::auth_issuer).texts;
+        if (issuers.size() != of(key_id::auth_jwks).texts.size()) {
+            const bool more = issuers.size() > of(key_id::auth_jwks).texts.size();
+            return fault(more ? key_id::auth_issuer : key_id::auth_jwks, 0,
+                         "there must be as many key sets as issuers");
+        }
+        auth::auth_options made;
+        std::vector<std::string> audiences = of(key_id::auth_audience).texts;
+        if (!to.external_url.empty()) {
+            audiences.push_back(to.external_url + to.path);
+        }
+        if (!issuers.empty() && audiences.empty()) {
+            return fault(key_id::auth_issuer, 0,
+                         "needs --oidc-audience (auth.audience) or --external-url "
+                         "(auth.external_url), so that tokens for others are not taken");
+        }
+        bool good = true;
+        for (std::size_t i = 0; i < issuers.size(); ++i) {
+            auth::auth_options::issuer& one = made.issuers.emplace_back();
+            one.rules = {issuers[i], audiences};
+            good = read_file(key_id::auth_jwks, i, folder, to, one.keys) && good;
+        }
+        good = read_tokens(to, folder, made) && good;
+        if (good && made.any() && try_access(made)) {
+            to.access = std::make_shared<const auth::auth_options>(std::move(made));
+        }
+    }
+
+    bool read_tokens(settings& to, const std::string& folder, auth::auth_options& made) {
+        std::string list;
+        std::string why;
+        if (!given(key_id::auth_tokens)) {
+            return true;
+        }
+        if (!read_file(key_id::auth_tokens, 0, folder, to, list)) {
+            return false;
+        }
+        auto read = auth::token_list::parse(list, why);
+        if (!read) {
+            fault(key_id::auth_tokens, 0, why);
+            return false;
+        }
+        made.tokens = std::make_shared<const auth::token_list>(std::move(*read));
+        return true;
+    }
+
+    bool try_access(const auth::auth_options& options) {
+        std::string why;
+        std::size_t index = 0;
+        const bool good = auth::authenticator::make(options, why, index) != nullptr;
+        if (!good) {
+            fault(key_id::auth_jwks, index, why);
+        }
+        return good;
+    }
+
     bool try_tls(const tls::server_files& files) {
         std::string why;
         int index = 0;
@@ -346,7 +416,7 @@ class settings_maker {
             fault(id, index, shown_path(path) + ": " + why);
             return false;
         }
-        to.tls_paths.push_back(std::move(path));
+        to.watched.push_back(std::move(path));
         return true;
     }
 
@@ -416,9 +486,15 @@ void keep_fixed(settings& next, const settings& running) {
     // Addresses speak what they spoke, so what they need for it stays.
     if ((next.tls == nullptr) != (running.tls == nullptr)) {
         next.tls = running.tls;
-        next.tls_paths = running.tls_paths;
+        next.watched = running.watched;
     }
     next.tickets = running.tickets;
+    next.insecure_plain_tokens = running.insecure_plain_tokens;
+    // Whoever had to show a token yesterday must have to today.
+    if ((next.access == nullptr) != (running.access == nullptr)) {
+        next.access = running.access;
+        next.watched = running.watched;
+    }
     next.path = running.path;
     next.unix_peers = running.unix_peers;
     next.threads = running.threads;

@@ -11,6 +11,7 @@
 #include "app/config_fault.hpp"
 #include "app/config_keys.hpp"
 #include "app/config_value.hpp"
+#include "auth/authenticator.hpp"
 #include "base/limits.hpp"
 #include "base/log.hpp"
 #include "crypto/key_ring.hpp"
@@ -30,8 +31,11 @@ struct settings {
     std::vector<io::listen_spec> listen;
     std::optional<io::listen_spec> metrics_listen;
     std::shared_ptr<const tls::server_files> tls;  // null: nobody speaks https
-    std::vector<std::string> tls_paths;            // of those files
+    std::vector<std::string> watched;              // those files, and those of tokens
     std::shared_ptr<tls::ticket_keys> tickets;
+    std::shared_ptr<const auth::auth_options> access;  // null: nobody needs a token
+    std::string external_url;
+    bool insecure_plain_tokens = false;
     std::string path = "/mcp";
     std::size_t threads = 1;
     io::backend_mode io = io::backend_mode::automatic;

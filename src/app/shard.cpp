@@ -19,8 +19,12 @@ constexpr std::int64_t last_word_ns = 250'000'000;
 
 mcp::http_options options_of(std::uint16_t bound_port, const io::listen_spec& spec,
                              const settings& set) {
-    return mcp::http_options(set.path, origins_of(bound_port, spec, set), bound_port != 0,
-                             set.legacy_sse);
+    mcp::http_options made(set.path, origins_of(bound_port, spec, set), bound_port != 0,
+                           set.legacy_sse);
+    made.access = set.access;
+    made.external_url = set.external_url;
+    made.secure = spec.scheme == io::listen_scheme::https;
+    return made;
 }
 
 // A connection on its way to another shard. Nothing is lost of it: it is served there, or closed.

@@ -17,7 +17,7 @@ namespace {
 
 constexpr unsigned rsa_bits = 2048;
 constexpr int rsa_exponent = 65537;
-constexpr std::size_t coordinate_bytes = 32;
+constexpr std::size_t p256_bytes = 32;
 
 void must(int failed) { PILLION_ASSERT(failed == 0); }
 
@@ -26,7 +26,7 @@ std::string next_number(unsigned char*& at, const unsigned char* end) {
     mbedtls_mpi number;
     mbedtls_mpi_init(&number);
     must(mbedtls_asn1_get_mpi(&at, end, &number));
-    std::string bytes(coordinate_bytes, '\0');
+    std::string bytes(p256_bytes, '\0');
     must(mbedtls_mpi_write_binary(&number, reinterpret_cast<unsigned char*>(bytes.data()),
                                   bytes.size()));
     mbedtls_mpi_free(&number);
@@ -119,11 +119,11 @@ std::string signing_key::jwk(std::string_view id) {
         // The last bytes of the public key in DER are its point: 0x04, x, y (RFC 5480 §2.2).
         unsigned char der[256];
         const int size = mbedtls_pk_write_pubkey_der(&key_, der, sizeof der);
-        PILLION_ASSERT(size > static_cast<int>(2 * coordinate_bytes));
+        PILLION_ASSERT(size > static_cast<int>(2 * p256_bytes));
         const std::string_view all(reinterpret_cast<const char*>(der), sizeof der);
         out += "EC\",\"crv\":\"P-256\",\"x\":\"" +
-               base64url(all.substr(all.size() - 2 * coordinate_bytes, coordinate_bytes)) +
-               "\",\"y\":\"" + base64url(all.substr(all.size() - coordinate_bytes));
+               base64url(all.substr(all.size() - 2 * p256_bytes, p256_bytes)) + "\",\"y\":\"" +
+               base64url(all.substr(all.size() - p256_bytes));
     }
     out += "\",\"use\":\"sig\",\"alg\":\"";
     out += algorithm();

@@ -166,6 +166,7 @@ http::admission http_transport::admit(const http::exchange& ex) noexcept {
     http::admission a;
     retry_after_s_ = 0;
     refusal_text_ = {};
+    challenge_.clear();
     a.body_bytes_max = engine_.options().body_bytes_max;
     const auto [where, refuse_status] = standing_of(head);
     a.refuse_status = refuse_status;
@@ -183,10 +184,17 @@ http::admission http_transport::admit(const http::exchange& ex) noexcept {
 std::uint16_t http_transport::admit_caller(const http::exchange& ex, place where) noexcept {
     const limit_options& set = engine_.options().limit;
     const http::request_head& head = ex.head();
-    caller& from = static_cast<http_client*>(ex.tag())->from;
+    auto& client = *static_cast<http_client*>(ex.tag());
+    const caller& from = client.from;
     // A client's certificate says who it is after the connection was opened.
     if (from.anonymous() && !ex.peer_principal().empty()) {
-        from.set_principal(ex.peer_principal());
+        client.from.set_principal(ex.peer_principal());
+    }
+    if (authenticator_ != nullptr) {
+        const std::uint16_t refused = authenticate(ex, client);
+        if (refused != 0) {
+            return refused;
+        }
     }
     fault why;
     if (engine_.overloaded()) {
@@ -212,6 +220,9 @@ std::string_view http_transport::refuse(const http::request_head* head, std::uin
                                         base::byte_buffer& body, http::extra_header* extra,
                                         std::size_t& extra_count) noexcept {
     extra_count = 0;
+    if (!challenge_.empty() && head != nullptr) {
+        extra[extra_count++] = {"WWW-Authenticate", challenge_};
+    }
     fault why;
     why.code = wire_code(code_of(status), head != nullptr && header_says_modern(*head),
                          engine_.options().strict_e_codes);

@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "auth/authenticator.hpp"
 #include "http/exchange.hpp"
 #include "mcp/engine.hpp"
 #include "mcp/reply_channel.hpp"
@@ -43,6 +44,9 @@ class http_client final : public reply_channel, private http::exchange_listener 
     // Who is charged, and this connection among those of its address.
     caller from;
     count_table::hold connection;
+    // Who sent the token of the last request, by which authenticator's word.
+    auth::identity_ref identity;
+    std::uint32_t access = 0;
 
  private:
     void on_peer_eof() noexcept override;

@@ -48,7 +48,19 @@ bool http_transport::header_says_modern(const http::request_head& head) noexcept
 }
 
 http_transport::http_transport(engine& e, http_options options)
-    : engine_(e), options_(std::move(options)), started_ns_(e.loop().now_ns()) {}
+    : engine_(e), options_(std::move(options)), started_ns_(e.loop().now_ns()) {
+    open_access();
+}
+
+void http_transport::change(http_options to) {
+    const bool others = to.access != options_.access;
+    options_ = std::move(to);
+    hosts_.clear();
+    rules_ = rules_ == UINT16_MAX ? 1 : static_cast<std::uint16_t>(rules_ + 1);
+    if (others) {
+        open_access();
+    }
+}
 
 http_transport::place http_transport::place_of(std::string_view path) const noexcept {
     if (path == options_.path) {
@@ -66,7 +78,7 @@ http_transport::place http_transport::place_of(std::string_view path) const noex
     if (path == "/ready" || path == "/readyz") {
         return place::ready;
     }
-    return path == "/" ? place::home : place::nowhere;
+    return path == "/" ? place::home : is_metadata(path) ? place::metadata : place::nowhere;
 }
 
 http_client& http_transport::client_of(http::exchange& ex) {
@@ -107,6 +119,8 @@ void http_transport::handle(http::exchange& ex) noexcept {
             return handle_ready(ex);
         case place::home:
             return handle_home(ex);
+        case place::metadata:
+            return handle_metadata(ex);
         case place::nowhere:
             break;
     }

@@ -6,9 +6,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
+#include "auth/authenticator.hpp"
 #include "http/exchange.hpp"
 #include "http/field_memo.hpp"
 #include "http/media.hpp"
@@ -27,6 +29,11 @@ struct http_options {
     bool check_host = true;
     // The HTTP+SSE transport of 2024-11-05 on /sse and /messages.
     bool legacy_sse = true;
+    // Who may call; null: whoever can reach the address.
+    std::shared_ptr<const auth::auth_options> access;
+    // How clients see this address: "https://host[:port]", or empty: as their Host has it.
+    std::string external_url;
+    bool secure = false;  // it speaks https
 
     http_options(std::string endpoint_path, http::origin_policy policy, bool host_checked,
                  bool sse_served)
@@ -40,11 +47,7 @@ class http_transport final : public http::request_handler {
  public:
     http_transport(engine& e, http_options options);
     // From the next request on.
-    void change(http_options to) noexcept {
-        options_ = std::move(to);
-        hosts_.clear();
-        rules_ = rules_ == UINT16_MAX ? 1 : static_cast<std::uint16_t>(rules_ + 1);
-    }
+    void change(http_options to);
 
     std::uint16_t on_open(http::exchange& first) noexcept override;
     http::admission admit(const http::exchange& ex) noexcept override;
@@ -55,7 +58,7 @@ class http_transport final : public http::request_handler {
                             std::size_t& extra_count) noexcept override;
 
  private:
-    enum class place : std::uint8_t { mcp, sse, messages, health, ready, home, nowhere };
+    enum class place : std::uint8_t { mcp, sse, messages, health, ready, home, metadata, nowhere };
     static constexpr std::string_view allow_mcp = "POST, GET, DELETE, OPTIONS";
     static bool header_says_modern(const http::request_head& head) noexcept;
     // What the text of a head decides.
@@ -82,6 +85,14 @@ class http_transport final : public http::request_handler {
     void handle_sse_message(http::exchange& ex);
     void handle_delete(http::exchange& ex);
     void handle_options(http::exchange& ex);
+    // http_access.cpp
+    void open_access();
+    bool is_metadata(std::string_view path) const noexcept;
+    std::uint16_t authenticate(const http::exchange& ex, http_client& c);
+    std::uint16_t refuse_access(const http::exchange& ex, std::uint16_t status,
+                                std::string_view error, std::string_view description);
+    std::string base_url(const http::request_head& head) const;
+    void handle_metadata(http::exchange& ex);
     // http_health.cpp
     void handle_health(http::exchange& ex);
     void handle_ready(http::exchange& ex);
@@ -99,7 +110,10 @@ class http_transport final : public http::request_handler {
     http::field_memo<bool> json_types_;
     http::field_memo<bool> hosts_;
     std::uint16_t rules_ = 1;  // which rules a head was judged by; never 0
+    std::unique_ptr<auth::authenticator> authenticator_;  // null: everybody may call
+    std::uint32_t accesses_ = 0;  // which authenticator that is: what others said is void
     // Of the refusal that admit() has just decided on; refuse() follows before anything else.
+    std::string challenge_;
     std::uint32_t retry_after_s_ = 0;
     safe_text refusal_text_;
     char retry_text_[16];

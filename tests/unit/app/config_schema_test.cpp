@@ -77,7 +77,8 @@ std::vector<std::string> candidates(const config_key& key) {
                                     "\"30s \"",
                                     "\"null\"",
                                     "\"1e3\"",
-                                    "\"127.0.0.1:1\""};
+                                    "\"127.0.0.1:1\"",
+                                    "\"https://a.example\""};
     if (key.max > 0) {
         for (const std::int64_t n : {key.min, key.max, key.min - 1, key.max + 1}) {
             all.push_back(std::to_string(n));

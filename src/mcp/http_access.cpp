@@ -1,0 +1,161 @@
+// Who may call over HTTP (methods of mcp/http_transport.hpp): bearer tokens (RFC 6750), challenges,
+// and where a client finds out how to get in (RFC 9728; REVISIONS §14, STANDARD rows 46 to 50).
+#include "base/ascii.hpp"
+#include "base/assert.hpp"
+#include "base/log.hpp"
+#include "json/writer.hpp"
+#include "mcp/http_client.hpp"
+#include "mcp/http_transport.hpp"
+
+namespace pillion::mcp {
+
+namespace {
+
+using http::header_id;
+
+constexpr std::string_view metadata_path = "/.well-known/oauth-protected-resource";
+
+// The token of "Bearer TOKEN"; empty for another scheme, and for what is no b64token (RFC 6750
+// §2.1).
+std::string_view bearer_of(std::string_view value) noexcept {
+    constexpr std::string_view scheme = "Bearer ";
+    if (!base::equals_ignore_case(value.substr(0, scheme.size()), scheme)) {
+        return {};
+    }
+    const std::string_view token = base::trim_ows(value.substr(scheme.size()));
+    for (const char c : token) {
+        if (!base::is_alnum(c) && std::string_view("-._~+/=").find(c) == std::string_view::npos) {
+            return {};
+        }
+    }
+    return token;
+}
+
+// As a quoted string (RFC 9110 §5.6.4). Names of servers and scopes are ours, URLs have been
+// checked.
+void add_quoted(std::string& to, std::string_view name, std::string_view value) {
+    to += to.ends_with("Bearer") ? " " : ", ";
+    to.append(name).append("=\"");
+    for (const char c : value) {
+        if (c == '"' || c == '\\') {
+            to += '\\';
+        }
+        to += base::is_control(c) ? ' ' : c;
+    }
+    to += '"';
+}
+
+}  // namespace
+
+void http_transport::open_access() {
+    ++accesses_;
+    authenticator_ = nullptr;
+    if (options_.access != nullptr && options_.access->any()) {
+        std::string fault;
+        std::size_t index = 0;
+        // They were tried when the settings were made.
+        authenticator_ = auth::authenticator::make(*options_.access, fault, index);
+        PILLION_ASSERT(authenticator_ != nullptr);
+    }
+}
+
+bool http_transport::is_metadata(std::string_view path) const noexcept {
+    return authenticator_ != nullptr && !options_.access->issuers.empty() &&
+           path.starts_with(metadata_path) &&
+           (path.size() == metadata_path.size() ||
+            path.substr(metadata_path.size()) == options_.path);
+}
+
+// The status of the refusal; 0: let in, and `c.from` says who it is. Whoever is not known is
+// charged to the address before anything is looked at, because a signature costs a millisecond.
+std::uint16_t http_transport::authenticate(const http::exchange& ex, http_client& c) {
+    const http::request_head& head = ex.head();
+    const std::size_t count = head.count(header_id::authorization);
+    const std::string_view token =
+        count == 1 ? bearer_of(head.get(header_id::authorization)) : std::string_view();
+    const std::int64_t now_s = engine_.loop().unix_ms() / 1000;
+    if (!token.empty() && c.identity != nullptr && c.access == accesses_ &&
+        c.identity->still_is(token, now_s)) {
+        return 0;
+    }
+    c.identity = nullptr;
+    if (count == 0 && !ex.peer_principal().empty()) {
+        // The kernel, or a certificate, has said who it is.
+        c.from = caller::of(ex);
+        return 0;
+    }
+    c.from = caller::at(ex.peer_address());
+    fault why;
+    if (!engine_.limits().request(c.from, engine_.options().limit, why)) {
+        retry_after_s_ = why.retry_after_s;
+        refusal_text_ = why.message;
+        return why.http_status;
+    }
+    if (count > 1) {
+        return refuse_access(ex, 400, "invalid_request", "more than one Authorization");
+    }
+    if (token.empty()) {
+        return refuse_access(ex, 401, {}, {});
+    }
+    auth::authenticator::answer found = authenticator_->check(token, now_s);
+    if (found.who == nullptr) {
+        return refuse_access(ex, 401, "invalid_token", words_of(found.why));
+    }
+    c.identity = std::move(found.who);
+    c.access = accesses_;
+    c.from.set_principal(c.identity->principal);
+    return 0;
+}
+
+std::uint16_t http_transport::refuse_access(const http::exchange& ex, std::uint16_t status,
+                                            std::string_view error, std::string_view description) {
+    log::info("auth.refused", {log::kv("request_id", ex.request_id()), log::kv("peer", ex.peer()),
+                               log::kv("status", status),
+                               log::kv("reason", error.empty() ? "no token" : description)});
+    challenge_ = "Bearer";
+    add_quoted(challenge_, "realm", engine_.registered().info().name);
+    if (!error.empty()) {
+        add_quoted(challenge_, "error", error);
+        add_quoted(challenge_, "error_description", description);
+    }
+    if (!options_.access->issuers.empty()) {
+        const std::string where = base_url(ex.head()) + std::string(metadata_path) + options_.path;
+        add_quoted(challenge_, "resource_metadata", where);
+    }
+    return status;
+}
+
+// How the client sees this server.
+std::string http_transport::base_url(const http::request_head& head) const {
+    if (!options_.external_url.empty()) {
+        return options_.external_url;
+    }
+    return (options_.secure ? "https://" : "http://") + std::string(head.host());
+}
+
+void http_transport::handle_metadata(http::exchange& ex) {
+    base::byte_buffer body(engine_.loop().chunks(), http::exchange::head_gap);
+    json::writer w(body);
+    w.begin_object();
+    w.key_raw(R"("resource":)");
+    w.string_lossy(base_url(ex.head()) + options_.path);
+    w.key_raw(R"("authorization_servers":)");
+    w.begin_array();
+    for (const auth::auth_options::issuer& one : options_.access->issuers) {
+        w.string_lossy(one.rules.issuer);
+    }
+    w.end_array();
+    w.key_raw(R"("bearer_methods_supported":)");
+    w.begin_array();
+    w.string("header");
+    w.end_array();
+    w.key_raw(R"("resource_name":)");
+    w.string_lossy(engine_.registered().info().name);
+    w.end_object();
+    http::extra_header extra[cors_headers::room + 1];
+    std::size_t count = cors_headers(ex.head().get(header_id::origin)).put(extra);
+    extra[count++] = {"Cache-Control", "no-cache"};
+    ex.respond(200, http::json_media_type, std::move(body), extra, count);
+}
+
+}  // namespace pillion::mcp
