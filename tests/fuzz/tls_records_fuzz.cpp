@@ -14,6 +14,9 @@
 namespace pillion::sim {
 namespace {
 
+// What is repeated again and again grows.
+constexpr std::size_t repeated_bytes_max = 64 * 1024;
+
 class script {
  public:
     script(const std::uint8_t* data, std::size_t size) : at_(data), end_(data + size) {}
@@ -85,7 +88,9 @@ class man_in_the_middle {
                 way.under_way.insert(0, s.bytes(s.next()));
                 return;
             case 6:
-                way.under_way += way.under_way;
+                if (way.under_way.size() <= repeated_bytes_max) {
+                    way.under_way += way.under_way;
+                }
                 return;
             case 7:
                 return write(std::string(std::size_t{1} + s.next() * std::size_t{90}, 'w'), from,
