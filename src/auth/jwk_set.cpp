@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "base/base64.hpp"
+#include "crypto/base64url.hpp"
 #include "crypto/key_ring.hpp"
 #include "json/document.hpp"
 
@@ -21,13 +21,7 @@ std::optional<std::string> bytes_of(json::view member) {
     if (text.empty() || text.size() > member_bytes_max) {
         return std::nullopt;
     }
-    std::string out(base::base64::decoded_size_max(text.size()), '\0');
-    const auto size = base::base64::decode(text, out.data(), base::base64::form::url);
-    if (!size) {
-        return std::nullopt;
-    }
-    out.resize(*size);
-    return out;
+    return crypto::from_base64url(text);
 }
 
 // RFC 7517 §4.2 and §4.3: what the key is meant for, where it says so.

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/ascii.hpp"
-#include "base/base64.hpp"
+#include "crypto/base64url.hpp"
 #include "json/document.hpp"
 
 namespace pillion::auth {
@@ -18,18 +18,8 @@ constexpr std::size_t scopes_max = 256;
 // Times beyond it are no times; well inside of what a double holds exactly.
 constexpr double seconds_max = 1e12;
 
-std::optional<std::string> decode(std::string_view text) {
-    std::string out(base::base64::decoded_size_max(text.size()), '\0');
-    const auto size = base::base64::decode(text, out.data(), base::base64::form::url);
-    if (!size) {
-        return std::nullopt;
-    }
-    out.resize(*size);
-    return out;
-}
-
 std::optional<json::document> decode_object(std::string_view text) {
-    const auto bytes = decode(text);
+    const auto bytes = crypto::from_base64url(text);
     if (!bytes) {
         return std::nullopt;
     }
@@ -66,7 +56,7 @@ struct parts {
             return false;
         }
         signed_text = token.substr(0, second);
-        auto bytes = decode(token.substr(second + 1));
+        auto bytes = crypto::from_base64url(token.substr(second + 1));
         header = decode_object(token.substr(0, first));
         claims = decode_object(token.substr(first + 1, second - first - 1));
         if (!bytes || !header || !claims || !has_no_twins(header->root()) ||

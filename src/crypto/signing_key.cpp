@@ -8,7 +8,7 @@
 #include <mbedtls/rsa.h>
 
 #include "base/assert.hpp"
-#include "base/base64.hpp"
+#include "crypto/base64url.hpp"
 #include "crypto/key_ring.hpp"
 
 namespace pillion::crypto {
@@ -34,13 +34,6 @@ std::string next_number(unsigned char*& at, const unsigned char* end) {
 }
 
 }  // namespace
-
-std::string base64url(std::string_view bytes) {
-    constexpr auto form = base::base64::form::url;
-    std::string out(base::base64::encoded_size(bytes.size(), form), '\0');
-    base::base64::encode(bytes, out.data(), form);
-    return out;
-}
 
 std::unique_ptr<signing_key> signing_key::new_p256() {
     PILLION_ASSERT(compat::start_library());
@@ -113,8 +106,8 @@ std::string signing_key::jwk(std::string_view id) {
                                     modulus.size(), nullptr, 0, nullptr, 0, nullptr, 0, exponent,
                                     sizeof exponent));
         const std::string_view e(reinterpret_cast<const char*>(exponent), sizeof exponent);
-        out += "RSA\",\"n\":\"" + base64url(modulus) + "\",\"e\":\"" +
-               base64url(e.substr(e.find_first_not_of('\0')));
+        out += "RSA\",\"n\":\"" + to_base64url(modulus) + "\",\"e\":\"" +
+               to_base64url(e.substr(e.find_first_not_of('\0')));
     } else {
         // The last bytes of the public key in DER are its point: 0x04, x, y (RFC 5480 §2.2).
         unsigned char der[256];
@@ -122,8 +115,8 @@ std::string signing_key::jwk(std::string_view id) {
         PILLION_ASSERT(size > static_cast<int>(2 * p256_bytes));
         const std::string_view all(reinterpret_cast<const char*>(der), sizeof der);
         out += "EC\",\"crv\":\"P-256\",\"x\":\"" +
-               base64url(all.substr(all.size() - 2 * p256_bytes, p256_bytes)) + "\",\"y\":\"" +
-               base64url(all.substr(all.size() - p256_bytes));
+               to_base64url(all.substr(all.size() - 2 * p256_bytes, p256_bytes)) + "\",\"y\":\"" +
+               to_base64url(all.substr(all.size() - p256_bytes));
     }
     out += "\",\"use\":\"sig\",\"alg\":\"";
     out += algorithm();

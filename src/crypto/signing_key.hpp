@@ -40,7 +40,4 @@ class signing_key {
     bool is_rsa_ = false;
 };
 
-// Bytes as base64url without padding (RFC 7515 §2).
-std::string base64url(std::string_view bytes);
-
 }  // namespace pillion::crypto

@@ -11,6 +11,7 @@
 
 #include "auth/jwt.hpp"
 #include "base/assert.hpp"
+#include "crypto/base64url.hpp"
 #include "crypto/signing_key.hpp"
 #include "json/document.hpp"
 
@@ -23,7 +24,7 @@ const std::string secret(32, 's');
 jwt_verifier make_verifier() {
     std::string fault;
     const std::string keys = R"({"keys":[{"kty":"oct","kid":"k","k":")" +
-                             crypto::base64url(secret) + "\"}," +
+                             crypto::to_base64url(secret) + "\"}," +
                              crypto::signing_key::new_p256()->jwk("ec") + "]}";
     auto set = jwk_set::parse(keys, true, fault);
     PILLION_ASSERT(set != nullptr);
@@ -33,14 +34,14 @@ jwt_verifier make_verifier() {
 }
 
 std::string sign(std::string_view header, std::string_view claims) {
-    const std::string text = crypto::base64url(header) + "." + crypto::base64url(claims);
+    const std::string text = crypto::to_base64url(header) + "." + crypto::to_base64url(claims);
     unsigned char mac[32];
     const int failed =
         mbedtls_md_hmac(mbedtls_md_info_from_type(MBEDTLS_MD_SHA256),
                         reinterpret_cast<const unsigned char*>(secret.data()), secret.size(),
                         reinterpret_cast<const unsigned char*>(text.data()), text.size(), mac);
     PILLION_ASSERT(failed == 0);
-    return text + "." + crypto::base64url({reinterpret_cast<const char*>(mac), sizeof mac});
+    return text + "." + crypto::to_base64url({reinterpret_cast<const char*>(mac), sizeof mac});
 }
 
 void judge(jwt_verifier& by, std::string_view header, std::string_view claims) {

@@ -7,28 +7,13 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "fuzz/script.hpp"
 #include "unit/http/connection_fixture.hpp"
 
 namespace pillion::http::testing {
 namespace {
 
-class script {
- public:
-    script(const std::uint8_t* data, std::size_t size) : at_(data), end_(data + size) {}
-    bool done() const { return at_ == end_; }
-    std::uint8_t next() { return done() ? std::uint8_t{0} : *at_++; }
-    std::string_view bytes(std::size_t count) {
-        const auto left = static_cast<std::size_t>(end_ - at_);
-        count = count < left ? count : left;
-        const std::string_view view(reinterpret_cast<const char*>(at_), count);
-        at_ += count;
-        return view;
-    }
-
- private:
-    const std::uint8_t* at_;
-    const std::uint8_t* end_;
-};
+using fuzz::script;
 
 constexpr std::string_view ready_made[] = {
     "GET /a HTTP/1.1\r\nHost: x\r\n\r\n",

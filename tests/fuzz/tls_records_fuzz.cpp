@@ -9,31 +9,16 @@
 #include <string>
 #include <string_view>
 
+#include "fuzz/script.hpp"
 #include "sim/tls_wire.hpp"
 
 namespace pillion::sim {
 namespace {
 
+using fuzz::script;
+
 // What is repeated again and again grows.
 constexpr std::size_t repeated_bytes_max = 64 * 1024;
-
-class script {
- public:
-    script(const std::uint8_t* data, std::size_t size) : at_(data), end_(data + size) {}
-    bool done() const { return at_ == end_; }
-    std::uint8_t next() { return done() ? std::uint8_t{0} : *at_++; }
-    std::string_view bytes(std::size_t count) {
-        const auto left = static_cast<std::size_t>(end_ - at_);
-        count = count < left ? count : left;
-        const std::string_view view(reinterpret_cast<const char*>(at_), count);
-        at_ += count;
-        return view;
-    }
-
- private:
-    const std::uint8_t* at_;
-    const std::uint8_t* end_;
-};
 
 // What one end wrote, and what is on its way from it.
 struct direction {

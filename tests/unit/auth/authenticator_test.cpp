@@ -4,13 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include "crypto/base64url.hpp"
 #include "crypto/key_ring.hpp"
 #include "crypto/signing_key.hpp"
 
 namespace pillion::auth {
 namespace {
 
-using crypto::base64url;
 using crypto::signing_key;
 
 constexpr std::int64_t now = 1'800'000'000;
@@ -23,10 +23,10 @@ signing_key& key() {
 std::string token_of(const std::string& subject, std::int64_t expires_s,
                      const std::string& more = "") {
     const std::string text =
-        base64url(R"({"alg":"ES256","kid":"k"})") + "." +
-        base64url(R"({"iss":"https://i.example","aud":"us","iat":1,"sub":")" + subject +
-                  R"(","exp":)" + std::to_string(expires_s) + more + "}");
-    return text + "." + base64url(key().sign(text));
+        crypto::to_base64url(R"({"alg":"ES256","kid":"k"})") + "." +
+        crypto::to_base64url(R"({"iss":"https://i.example","aud":"us","iat":1,"sub":")" + subject +
+                             R"(","exp":)" + std::to_string(expires_s) + more + "}");
+    return text + "." + crypto::to_base64url(key().sign(text));
 }
 
 std::string hex_digest(std::string_view token) {

@@ -6,12 +6,12 @@
 
 #include <gtest/gtest.h>
 
+#include "crypto/base64url.hpp"
 #include "crypto/signing_key.hpp"
 
 namespace pillion::auth {
 namespace {
 
-using crypto::base64url;
 using crypto::signing_key;
 
 constexpr std::int64_t now = 1'800'000'000;
@@ -33,11 +33,11 @@ std::string key_set() {
 }
 
 std::string join(const std::string& header, const std::string& claims) {
-    return base64url(header) + "." + base64url(claims);
+    return crypto::to_base64url(header) + "." + crypto::to_base64url(claims);
 }
 std::string sign(signing_key& by, const std::string& header, const std::string& claims) {
     const std::string text = join(header, claims);
-    return text + "." + base64url(by.sign(text));
+    return text + "." + crypto::to_base64url(by.sign(text));
 }
 
 const std::string es_header = R"({"alg":"ES256","typ":"JWT","kid":"ec"})";
@@ -177,8 +177,9 @@ TEST_F(jwt_test, keys_and_algorithms_are_not_mixed) {
     set_keys(key_set(), true);
     const std::string header = R"({"alg":"HS256","kid":"rsa"})";
     EXPECT_EQ(with_header(header), token_fault::signature);
-    EXPECT_EQ(fault_of(join(header, claims_with()) + "." + base64url(std::string(32, '\0'))),
-              token_fault::signature);
+    EXPECT_EQ(
+        fault_of(join(header, claims_with()) + "." + crypto::to_base64url(std::string(32, '\0'))),
+        token_fault::signature);
 }
 
 TEST_F(jwt_test, headers_that_bring_or_name_keys) {
@@ -268,15 +269,16 @@ TEST_F(jwt_test, what_is_no_token) {
 
 TEST_F(jwt_test, secrets_count_where_they_were_asked_for) {
     const std::string secret(40, 's');
-    const std::string set = R"({"keys":[{"kty":"oct","kid":"dev","k":")" + base64url(secret) +
-                            "\"}," + keys::all().ec->jwk("ec") + "]}";
+    const std::string set = R"({"keys":[{"kty":"oct","kid":"dev","k":")" +
+                            crypto::to_base64url(secret) + "\"}," + keys::all().ec->jwk("ec") +
+                            "]}";
     const std::string text = join(R"({"alg":"HS256","kid":"dev"})", claims_with());
     unsigned char mac[32];
     mbedtls_md_hmac(mbedtls_md_info_from_type(MBEDTLS_MD_SHA256),
                     reinterpret_cast<const unsigned char*>(secret.data()), secret.size(),
                     reinterpret_cast<const unsigned char*>(text.data()), text.size(), mac);
     const std::string token =
-        text + "." + base64url({reinterpret_cast<const char*>(mac), sizeof mac});
+        text + "." + crypto::to_base64url({reinterpret_cast<const char*>(mac), sizeof mac});
     set_keys(set, true);
     EXPECT_EQ(fault_of(token), token_fault::none);
     set_keys(set, false);

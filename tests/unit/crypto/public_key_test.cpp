@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/base64.hpp"
+#include "crypto/base64url.hpp"
 #include "crypto/signing_key.hpp"
 #include "json/document.hpp"
 
@@ -12,11 +12,9 @@ namespace pillion::crypto {
 namespace {
 
 std::string decode(std::string_view text) {
-    std::string out(base::base64::decoded_size_max(text.size()), '\0');
-    const auto size = base::base64::decode(text, out.data(), base::base64::form::url);
-    EXPECT_TRUE(size) << text;
-    out.resize(size.value_or(0));
-    return out;
+    const auto bytes = from_base64url(text);
+    EXPECT_TRUE(bytes) << text;
+    return bytes.value_or("");
 }
 
 // RFC 7515, appendix A.
