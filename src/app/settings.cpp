@@ -246,8 +246,11 @@ class settings_maker {
                   "https needs a certificate: --tls-cert and --tls-key (tls.cert, tls.key)");
             return std::nullopt;
         }
-        const bool secure = so_far.tls != nullptr && spec->scheme != io::listen_scheme::http &&
-                            spec->kind != io::listen_kind::unix_path;
+        // A unix socket stays plain, inherited or not.
+        const bool tcp =
+            spec->kind == io::listen_kind::tcp ||
+            (spec->kind == io::listen_kind::inherited && io::local_port(spec->fd) != 0);
+        const bool secure = so_far.tls != nullptr && spec->scheme != io::listen_scheme::http && tcp;
         spec->scheme = secure ? io::listen_scheme::https : io::listen_scheme::http;
         // The client's certificate says who it is, or a token, which nobody else may read.
         const bool by_certificate = secure && !so_far.tls->client_authorities.empty();

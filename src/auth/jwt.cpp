@@ -231,7 +231,6 @@ jwt_verifier::outcome jwt_verifier::check(std::string_view token, std::int64_t n
     if (wrong != token_fault::none) {
         return refuse(wrong);
     }
-    out.who.key_id = key_id;
     return out;
 }
 

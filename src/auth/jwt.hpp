@@ -44,7 +44,6 @@ struct token_identity {
     std::string subject;
     std::vector<std::string> scopes;
     std::int64_t expires_s = 0;  // seconds since 1970
-    std::string key_id;          // empty: the token named none
 };
 
 class jwt_verifier {

@@ -124,15 +124,6 @@ inline void set_versions_and_groups(mbedtls_ssl_config& to) noexcept {
 #endif
 }
 
-// TLS 1.2 at most: where something that only it has is needed.
-inline void set_version_1_2(mbedtls_ssl_config& to) noexcept {
-#if MBEDTLS_VERSION_NUMBER >= 0x03000000
-    mbedtls_ssl_conf_max_tls_version(&to, MBEDTLS_SSL_VERSION_TLS1_2);
-#else
-    mbedtls_ssl_conf_max_version(&to, MBEDTLS_SSL_MAJOR_VERSION_3, MBEDTLS_SSL_MINOR_VERSION_3);
-#endif
-}
-
 // TLS 1.3 tells a client of a new ticket by an error of the next read; that must be asked for.
 inline void announce_tickets(mbedtls_ssl_config& to) noexcept {
 #if MBEDTLS_VERSION_NUMBER >= 0x03060100 && defined(MBEDTLS_SSL_PROTO_TLS1_3)

@@ -268,6 +268,19 @@ def test_other_machines_may_be_served_with_certificates_only(authority):
     assert check(*mutual, "--profile", "corporate").returncode in (0, 2)
 
 
+# It would be served plain, and so counted as authenticated by certificates that nobody asks for.
+def test_an_inherited_unix_socket_is_not_authenticated_by_certificates(authority, tmp_path):
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(tmp_path / "s"))
+        listening.listen()
+        done = subprocess.run([fixture_bin(), "check", "--conforming", "--profile", "corporate",
+                               *map(str, authority.flags), "--tls-client-ca", str(authority.ca),
+                               "--listen", f"fd:{listening.fileno()}"],
+                              pass_fds=[listening.fileno()], capture_output=True, timeout=30,
+                              check=False)
+    assert done.returncode == 2 and b"without authentication" in done.stderr, done
+
+
 # ---- several listeners, several certificates, other files ----
 
 def test_plain_and_tls_side_by_side(start, authority, tmp_path):
