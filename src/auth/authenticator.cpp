@@ -13,11 +13,11 @@ namespace {
 // What no issuer's name may hold, so that no two principals have the same name.
 constexpr char between = '|';
 
-identity_ref remember(std::string principal, std::vector<std::string> scopes,
-                      std::int64_t good_until_s, std::string_view token) {
+identity_ref remember(std::string principal, const scope_list& scopes, std::int64_t good_until_s,
+                      std::string_view token) {
     auto made = std::make_shared<identity>();
     made->principal = std::move(principal);
-    made->scopes = std::move(scopes);
+    made->scopes = joined(scopes);
     made->good_until_s = good_until_s;
     made->token = token;
     return made;
@@ -82,8 +82,7 @@ authenticator::answer authenticator::judge(std::string_view token, std::int64_t 
     }
     // Within the minute by which clocks may differ it is judged each time.
     const std::int64_t until_s = std::min(out.who.expires_s, now_s + remembered_s);
-    return {remember(out.who.issuer + between + out.who.subject, std::move(out.who.scopes), until_s,
-                     token),
+    return {remember(out.who.issuer + between + out.who.subject, out.who.scopes, until_s, token),
             token_fault::none};
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "auth/jwt.hpp"
+#include "auth/scopes.hpp"
 #include "auth/token_list.hpp"
 
 namespace pillion::auth {
@@ -24,8 +25,18 @@ struct auth_options {
     std::vector<issuer> issuers;
     std::shared_ptr<const token_list> tokens;  // may be null
     bool with_secrets = false;                 // HS256, for development
+    // What those may use for whom the system or a certificate vouches; none: everything. Where
+    // there are some, whoever is not among them is not let in.
+    struct grant {
+        std::string principal;
+        bool limited = false;  // to the scopes, which have blanks between them
+        std::string scopes;
+    };
+    std::vector<grant> grants;
+    // What a client should ask its issuer for at first; none: all that are needed for something.
+    scope_list first_scopes;
 
-    // Whether there is anybody to be let in.
+    // Whether a token lets anybody in.
     bool any() const noexcept { return !issuers.empty() || tokens != nullptr; }
 };
 
@@ -33,7 +44,7 @@ struct auth_options {
 struct identity {
     // "ISSUER|SUBJECT", or "token:NAME". An issuer's name holds no |.
     std::string principal;
-    std::vector<std::string> scopes;
+    std::string scopes;             // with blanks between them
     std::int64_t good_until_s = 0;  // seconds since 1970: then it is judged anew
     std::string token;              // wiped when it goes
 

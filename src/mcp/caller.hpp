@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace pillion::http {
@@ -13,10 +14,20 @@ class exchange;
 
 namespace pillion::mcp {
 
+// The scopes of a caller, where they go to another shard.
+struct granted {
+    std::string scopes;  // with blanks between them
+    bool limited = false;
+};
+
 struct caller {
     std::uint64_t address = 0;
     std::uint64_t principal = 0;  // 0: anonymous
     std::string_view name;        // of the principal; lives as long as its owner says
+    // What it may use: the scopes it was granted, with blanks between them, where it is limited to
+    // some; else everything. Lives like the name.
+    std::string_view scopes;
+    bool limited = false;
     // This machine: loopback, a unix socket, stdio. Budgets that nobody configured leave it alone.
     bool local = true;
 
@@ -29,6 +40,10 @@ struct caller {
     static caller at(std::string_view address) noexcept;
     // Who has authenticated, which stays where it is. REQUIRES: not empty.
     void set_principal(std::string_view who) noexcept;
+    void limit_to(std::string_view granted) noexcept {
+        scopes = granted;
+        limited = true;
+    }
     // The other end of a connection, for as long as that lives.
     static caller of(const http::exchange& connection) noexcept;
 };

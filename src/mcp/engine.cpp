@@ -9,6 +9,7 @@
 #include "base/log.hpp"
 #include "http/exchange.hpp"
 #include "json/parser.hpp"
+#include "mcp/access_check.hpp"
 #include "mcp/modern_checks.hpp"
 #include "mcp/progress_pace.hpp"
 #include "mcp/trace_headers.hpp"
@@ -175,7 +176,8 @@ void engine::serve(request& r) noexcept {
         r.outcome = refused_by(why);
         return refuse(r, why);
     }
-    if (!(r.modern() ? check_modern(r, why) : check_legacy(r, why))) {
+    if (!(r.modern() ? check_modern(r, why) : check_legacy(r, why)) ||
+        !check_method_access(r, why)) {
         return refuse(r, why);
     }
     switch (r.mid) {

@@ -141,7 +141,7 @@ class engine {
     void add_sse(legacy_sse& stream);
     void remove_sse(legacy_sse& stream) noexcept;
     // Hands a message to the stream of that id; dropped when it has closed meanwhile.
-    void sse_message(std::string_view id, std::string_view message);
+    void sse_message(std::string_view id, std::string_view message, const granted& rights);
 
     // ---- streams that clients came back to (stream_follower.hpp) ----
 

@@ -51,7 +51,7 @@ std::uint16_t http_transport::on_open(http::exchange& first) noexcept {
     if (!engine_.limits().connect(from, engine_.options().limit, counted)) {
         return 429;
     }
-    auto* client = new http_client(engine_, from);
+    auto* client = new http_client(engine_, from, *this);
     client->connection = std::move(counted);
     first.set_tag(client, &free_client);
     return 0;
@@ -190,8 +190,9 @@ std::uint16_t http_transport::admit_caller(const http::exchange& ex, place where
     if (from.anonymous() && !ex.peer_principal().empty()) {
         client.from.set_principal(ex.peer_principal());
     }
-    if (authenticator_ != nullptr) {
-        const std::uint16_t refused = authenticate(ex, client);
+    if (options_.access != nullptr) {
+        const std::uint16_t refused =
+            authenticator_ != nullptr ? authenticate(ex, client) : take_vouched(ex, client);
         if (refused != 0) {
             return refused;
         }

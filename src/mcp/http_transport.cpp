@@ -107,7 +107,8 @@ void http_transport::handle(http::exchange& ex) noexcept {
             if (ex.head().m == http::method::options) {
                 return handle_options(ex);
             }
-            return legacy_sse::open(engine_, ex, message_path, client_of(ex).origin);
+            return legacy_sse::open(engine_, ex, message_path, client_of(ex).origin,
+                                    client_of(ex).from);
         case place::messages:
             if (ex.head().m == http::method::options) {
                 return handle_options(ex);
@@ -321,13 +322,15 @@ void http_transport::handle_sse_message(http::exchange& ex) {
         return fail(ex, 400, rpc::parse_error, "Parse error");
     }
     const std::string to(id);
+    const granted rights{std::string(c.from.scopes), c.from.limited};
     http::extra_header extra[cors_headers::room];
     ex.respond_empty(202, extra, cors_headers(c.origin).put(extra));
     if (*shard == engine_.shard()) {
-        return engine_.sse_message(to, text);
+        return engine_.sse_message(to, text, rights);
     }
-    engine_.shared().post_to(
-        *shard, [to, message = std::move(text)](engine& e) { e.sse_message(to, message); });
+    engine_.shared().post_to(*shard, [to, message = std::move(text), rights](engine& e) {
+        e.sse_message(to, message, rights);
+    });
 }
 
 void http_transport::handle_get(http::exchange& ex) {

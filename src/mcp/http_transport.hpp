@@ -52,6 +52,9 @@ class http_transport final : public http::request_handler {
     std::uint16_t on_open(http::exchange& first) noexcept override;
     http::admission admit(const http::exchange& ex) noexcept override;
     void handle(http::exchange& ex) noexcept override;
+    // The value of WWW-Authenticate (RFC 6750 §3); what is empty is left out.
+    std::string challenge(const http::request_head& head, std::string_view error,
+                          std::string_view description, std::string_view scopes) const;
     std::string_view refuse(const http::request_head* head, std::uint16_t status,
                             std::string_view reason, std::string_view request_id,
                             base::byte_buffer& body, http::extra_header* extra,
@@ -89,6 +92,7 @@ class http_transport final : public http::request_handler {
     void open_access();
     bool is_metadata(std::string_view path) const noexcept;
     std::uint16_t authenticate(const http::exchange& ex, http_client& c);
+    std::uint16_t take_vouched(const http::exchange& ex, http_client& c);
     std::uint16_t refuse_access(const http::exchange& ex, std::uint16_t status,
                                 std::string_view error, std::string_view description);
     std::string base_url(const http::request_head& head) const;
