@@ -75,7 +75,9 @@ struct request_state : base::list_hook<in_flight_tag> {
     void charge(const mcp::caller& who) noexcept {
         payer = who;
         payer.name = principal = memory.dup(who.name);
-        payer.scopes = memory.dup(who.scopes);
+        if (who.limited) {
+            payer.scopes = memory.dup(who.scopes);
+        }
     }
 
     // A buffer for an outgoing message, with room for any framing in front.
