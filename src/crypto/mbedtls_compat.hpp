@@ -167,6 +167,22 @@ inline bool is_new_ticket(int code) noexcept {
 #endif
 }
 
+// The memory that a connection's records pass through.
+struct record_buffers {
+    unsigned char* in;
+    unsigned char* out;
+    bool used;  // one of them holds a part of a record, or of a message
+};
+
+#if MBEDTLS_VERSION_NUMBER < 0x03000000 && !defined(MBEDTLS_PRIVATE)
+#define MBEDTLS_PRIVATE(member) member
+#endif
+inline record_buffers buffers_of(const mbedtls_ssl_context& of) noexcept {
+    return {of.MBEDTLS_PRIVATE(in_buf), of.MBEDTLS_PRIVATE(out_buf),
+            of.MBEDTLS_PRIVATE(in_left) != 0 || of.MBEDTLS_PRIVATE(in_offt) != nullptr ||
+                of.MBEDTLS_PRIVATE(in_hslen) != 0 || of.MBEDTLS_PRIVATE(out_left) != 0};
+}
+
 }  // namespace pillion::crypto::compat
 
 namespace pillion::tls {
