@@ -17,7 +17,7 @@ import pytest
 
 from bearer import OPAQUE, client_of
 from http_client import Connection, EventStream
-from mcp_client import LegacySse, compact, modern_params
+from mcp_client import JSON_TYPE, LegacySse, compact, modern_params
 from server_process import Server, fixture_bin
 from tokens import Issuer, SigningKey, b64url, listed
 
@@ -460,8 +460,15 @@ def test_a_stream_of_a_token_that_lasts_goes_on(guarded, trade):
 
 
 @pytest.mark.row(53)
-def test_an_old_stream_of_http_and_sse_ends_with_its_token(guarded, trade):
-    old = ("Authorization", f"Bearer {soon(trade)}")
-    client = LegacySse(guarded.address, extra=[old])
-    assert client.recv() is None
-    client.close()
+def test_an_old_stream_of_http_and_sse_ends_with_its_last_token(guarded, trade):
+    old, fresh = soon(trade), trade.token()
+    ending, renewed = (LegacySse(guarded.address, extra=[("Authorization", f"Bearer {old}")])
+                       for _ in range(2))
+    renewed.post = lambda body, connection=None, plain=renewed.post: plain(
+        body, connection, (JSON_TYPE, ("Authorization", f"Bearer {fresh}")))
+    renewed.open()
+    assert ending.recv() is None
+    # Its session belongs to whoever still says who it is.
+    assert renewed.request("tools/list")["tools"]
+    ending.close()
+    renewed.close()
