@@ -14,12 +14,13 @@ namespace {
 constexpr char between = '|';
 
 identity_ref remember(std::string principal, const scope_list& scopes, std::int64_t good_until_s,
-                      std::string_view token) {
+                      std::string_view token, std::int64_t ends_s = INT64_MAX) {
     auto made = std::make_shared<identity>();
     made->principal = std::move(principal);
     made->scopes = joined(scopes);
     made->good_until_s = good_until_s;
     made->token = token;
+    made->ends_s = ends_s;
     return made;
 }
 
@@ -82,7 +83,8 @@ authenticator::answer authenticator::judge(std::string_view token, std::int64_t 
     }
     // Within the minute by which clocks may differ it is judged each time.
     const std::int64_t until_s = std::min(out.who.expires_s, now_s + remembered_s);
-    return {remember(out.who.issuer + between + out.who.subject, out.who.scopes, until_s, token),
+    return {remember(out.who.issuer + between + out.who.subject, out.who.scopes, until_s, token,
+                     out.who.expires_s + jwt_verifier::skew_s),
             token_fault::none};
 }
 

@@ -46,7 +46,9 @@ struct identity {
     std::string principal;
     std::string scopes;             // with blanks between them
     std::int64_t good_until_s = 0;  // seconds since 1970: then it is judged anew
-    std::string token;              // wiped when it goes
+    // When the token itself is over, clocks that differ included; INT64_MAX: never.
+    std::int64_t ends_s = INT64_MAX;
+    std::string token;  // wiped when it goes
 
     identity() = default;
     identity(const identity&) = delete;

@@ -14,10 +14,11 @@ class exchange;
 
 namespace pillion::mcp {
 
-// The scopes of a caller, where they go to another shard.
+// The scopes of a caller, where they go to another shard, and when they end.
 struct granted {
     std::string scopes;  // with blanks between them
     bool limited = false;
+    std::int64_t ends_s = INT64_MAX;
 };
 
 struct caller {
@@ -30,6 +31,8 @@ struct caller {
     bool limited = false;
     // This machine: loopback, a unix socket, stdio. Budgets that nobody configured leave it alone.
     bool local = true;
+    // When what it is known by ends, in seconds since 1970: no stream of its goes on beyond.
+    std::int64_t ends_s = INT64_MAX;
 
     bool anonymous() const noexcept { return principal == 0; }
     std::uint64_t key() const noexcept { return principal != 0 ? principal : address; }

@@ -82,7 +82,8 @@ engine::engine(service& shared, io::reactor& loop, std::size_t shard)
       options_(shared.options()),
       limiter_(shared.budgets(), loop),
       tasks_(*this),
-      sweep_(&engine::on_sweep, this) {
+      sweep_(&engine::on_sweep, this),
+      tokens_(hub_, loop_) {
     shared_.join(shard_, *this);
     on_sweep(sweep_, this);
 }
@@ -499,6 +500,7 @@ void engine::drain() noexcept {
 
 void engine::stop_all() noexcept {
     sweep_.cancel();
+    tokens_.stop();
     root_.request(coro::stop_reason::shutdown);
 }
 

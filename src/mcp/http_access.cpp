@@ -106,6 +106,7 @@ std::uint16_t http_transport::authenticate(const http::exchange& ex, http_client
     c.access = accesses_;
     c.from.set_principal(c.identity->principal);
     c.from.limit_to(c.identity->scopes);
+    c.from.ends_s = c.identity->ends_s;
     return 0;
 }
 

@@ -72,6 +72,7 @@ class http_transport final : public http::request_handler {
     standing standing_of(const http::request_head& head) noexcept;
     standing judge(const http::request_head& head) noexcept;
     place place_of(std::string_view path) const noexcept;
+    void note_refused(const http::exchange& ex, std::uint16_t status);
     std::uint16_t admit_caller(const http::exchange& ex, place where) noexcept;
     std::uint16_t admit_sse(const http::request_head& head, place where) noexcept;
     std::uint16_t admit_mcp(const http::request_head& head) noexcept;

@@ -1,5 +1,7 @@
 #include "mcp/legacy_sse.hpp"
 
+#include <algorithm>
+
 #include "mcp/http_client.hpp"
 
 namespace pillion::mcp {
@@ -10,6 +12,7 @@ legacy_sse::legacy_sse(engine& e, http::exchange& ex, const caller& from)
       id_(session_table::new_id(e.shard())) {
     engine_.shared().sse_streams().add(id_, from.name);
     engine_.add_sse(*this);
+    engine_.tokens().watch(*this, from.ends_s);
     exchange_->listen(this);
 }
 
@@ -24,6 +27,12 @@ void engine::sse_message(std::string_view id, std::string_view message, const gr
     if (at != sse_.end()) {
         at->second->receive(message, rights);
     }
+}
+
+void legacy_sse::receive(std::string_view message, const granted& rights) {
+    engine_.tokens().watch(*this, std::max(token_ends_s(), rights.ends_s));
+    take_rights(rights);
+    take_message(message);
 }
 
 void legacy_sse::open(engine& e, http::exchange& ex, std::string_view message_path,
@@ -73,6 +82,14 @@ void legacy_sse::on_drain() noexcept {
     draining_ = true;
     if (exchange_ != nullptr && under_way() == 0) {
         end_stream();
+    }
+}
+
+// Calls under way are answered first.
+void legacy_sse::on_token_end() noexcept {
+    if (exchange_ != nullptr) {
+        log_token_end(exchange_->peer());
+        on_drain();
     }
 }
 
