@@ -15,6 +15,7 @@
 #include "app/run_http.hpp"
 #include "app/run_stdio.hpp"
 #include "app/server_state.hpp"
+#include "app/token_command.hpp"
 #include "mcp/registry.hpp"
 
 namespace pillion::app {
@@ -158,6 +159,7 @@ std::string describe(const detail::implementation_info& info) {
            "  serve       (default) Streamable HTTP, MCP 2024-11-05 to 2026-07-28 on one endpoint\n"
            "  stdio       the same over standard input and output\n"
            "  check FILE  checks a configuration file, options and registrations, then exits\n"
+           "  token …     makes keys and tokens to try authentication with; see token --help\n"
            "  version     prints versions\n"
            "Exit codes: 0 ended as asked, by SIGTERM or SIGINT as well; 1 could not start or go "
            "on, or\n"
@@ -206,13 +208,17 @@ int run_command(server& s, int argc, char** argv) {
     if (command == "version" || (rest.size() == 1 && rest[0] == "--version")) {
         return print_version(info);
     }
+    if (command == "token") {
+        return run_token(info.name, rest);
+    }
     if (command == "help") {
         command = "serve";
         rest.assign(1, "--help");
     }
     if (command != "serve" && command != "stdio" && command != "check") {
         return usage_fault(info.name, "unknown command \"" + command +
-                                          "\"; there are serve, stdio, check and version");
+                                          "\"; there are serve, stdio, check, token and "
+                                          "version");
     }
     configuration start;
     start.keys = make_config_table(state.options, s.profile());
