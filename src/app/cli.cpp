@@ -16,6 +16,7 @@
 #include "app/run_stdio.hpp"
 #include "app/server_state.hpp"
 #include "app/token_command.hpp"
+#include "base/core_dumps.hpp"
 #include "mcp/registry.hpp"
 
 namespace pillion::app {
@@ -171,16 +172,26 @@ int run_configured(server& s, const std::string& command, configuration start,
                    config_faults& faults) {
     const std::string& name = s.state().defs.info.name;
     // Of the file as well as of the flags: all faults at once.
+    base::hold_core_dumps();
     load(start, faults);
     if (!faults.empty()) {
         return report(name, start.file, faults);
+    }
+    if (start.made->core_dumps) {
+        base::allow_core_dumps();
+    } else {
+        base::forbid_core_dumps();
     }
     apply_log(*start.made);
     set_own_options(start);
     s.profile(start.made->profile);
     s.state().defs.operators = start.made->tools;
     s.state().tls = start.made->tls != nullptr;
-    s.state().tokens = start.made->access != nullptr;
+    const auth::auth_options* const access = start.made->access.get();
+    s.state().tokens = access != nullptr && (!access->issuers.empty() || access->tokens != nullptr);
+    s.state().api_keys = access != nullptr && access->api_keys != nullptr;
+    s.state().metrics_users = start.made->metrics_users != nullptr;
+    s.state().proxies = !start.made->trusted_proxies.empty();
     s.state().certificates = s.state().tls && !start.made->tls->client_authorities.empty();
     std::string fault;
     auto registered = prepare(s, fault);

@@ -150,6 +150,7 @@ void add_tls(config_table& to) {
     to.push_back({.section = "tls",
                   .name = "key",
                   .flag = "--tls-key",
+                  .variable = "PILLION_TLS_KEY_FILE",
                   .type = text_list,
                   .min = 1,
                   .help = "Private key of each certificate, in the same order",
@@ -207,6 +208,7 @@ void add_auth(config_table& to) {
     to.push_back({.section = "auth",
                   .name = "tokens",
                   .flag = "--auth-tokens",
+                  .variable = "PILLION_AUTH_TOKENS_FILE",
                   .min = 1,
                   .help = "File of opaque tokens: lines of a name and the token's SHA-256",
                   .live = true,
@@ -256,6 +258,7 @@ void add_server(config_table& to) {
     to.push_back({.section = "server",
                   .name = "state_keys",
                   .flag = "--state-keys",
+                  .variable = "PILLION_STATE_KEYS_FILE",
                   .type = secret,
                   .min = 1,
                   .help = "keys that seal what clients carry between calls (see README)",
@@ -530,6 +533,7 @@ config_table make_config_table(std::vector<detail::own_option>& own, server_prof
     add_message_limits(all);
     add_caller_limits(all);
     add_rates(all);
+    add_guards(all);
     // One that waits must not keep its pipe from ever being read again.
     all[static_cast<std::size_t>(key_id::in_flight)].min = 2;
     PILLION_ASSERT(all.size() == static_cast<std::size_t>(key_id::own_options));

@@ -14,6 +14,7 @@
 #include "app/token_files.hpp"
 #include "auth/jwt.hpp"
 #include "auth/token_list.hpp"
+#include "auth/user_list.hpp"
 #include "base/ascii.hpp"
 #include "base/random.hpp"
 #include "crypto/base64url.hpp"
@@ -28,6 +29,8 @@ constexpr int exit_failure = 1;
 constexpr int exit_usage = 2;
 constexpr std::size_t kid_bytes_max = 64;
 constexpr std::size_t opaque_bytes = 32;
+constexpr std::size_t password_bytes_min = 8;
+constexpr std::size_t password_bytes_max = 512;
 constexpr const char* key_set_name = "jwks.json";
 
 // The words of the command line as typed.
@@ -229,6 +232,39 @@ int list_token(const token_words& given, std::string& fault) {
     return code;
 }
 
+// The first line of stdin; false with a fault.
+bool read_password(std::string& to, std::string& fault) {
+    if (::isatty(STDIN_FILENO) != 0) {
+        fault = "reads the password from stdin, which must not be a terminal: it would be shown";
+        return false;
+    }
+    to.assign(password_bytes_max + 2, '\0');
+    const std::size_t got = std::fread(to.data(), 1, to.size(), stdin);
+    to.resize(got);
+    to.resize(std::min(to.find('\n'), to.size()));
+    const bool plain =
+        std::none_of(to.begin(), to.end(), [](char c) { return base::is_control(c) || c == '\t'; });
+    if (to.size() < password_bytes_min || to.size() > password_bytes_max || !plain) {
+        fault = "a password has 8 to 512 bytes and no control characters";
+        return false;
+    }
+    return true;
+}
+
+int make_password(const token_words& given, std::string& fault) {
+    if (!auth::user_list::is_name(given.name)) {
+        fault =
+            "a name is of visible ASCII without a colon, has 128 characters at most and does "
+            "not begin with #";
+        return exit_usage;
+    }
+    std::string password;
+    const bool good = read_password(password, fault);
+    std::string line = good ? given.name + " " + crypto::password_hash::of(password).text() : "";
+    crypto::wipe(password.data(), password.size());
+    return good ? print(line, fault) : exit_usage;
+}
+
 void add_keys(CLI::App& to, token_words& w) {
     CLI::App* const keys = to.add_subcommand(
         "keys", "Makes a private key, and adds its public half to a key set beside it");
@@ -264,6 +300,12 @@ void add_list(CLI::App& to, token_words& w) {
                      "File that gets the line; stdout then has the token and nothing else is said");
 }
 
+void add_password(CLI::App& to, token_words& w) {
+    CLI::App* const password = to.add_subcommand(
+        "password", "Reads a password from stdin, and prints its line for --metrics-users");
+    password->add_option("NAME", w.name, "Whose password it is")->required();
+}
+
 }  // namespace
 
 int run_token(const std::string& program, const std::vector<std::string>& arguments) {
@@ -272,6 +314,7 @@ int run_token(const std::string& program, const std::vector<std::string>& argume
     add_keys(cli, w);
     add_sign(cli, w);
     add_list(cli, w);
+    add_password(cli, w);
     cli.require_subcommand(1);
     try {
         // CLI11 takes the words last first.
@@ -285,9 +328,10 @@ int run_token(const std::string& program, const std::vector<std::string>& argume
     }
     const std::string command = cli.get_subcommands().front()->get_name();
     std::string fault;
-    const int code = command == "keys"   ? make_keys(w, fault)
-                     : command == "sign" ? sign_token(w, fault)
-                                         : list_token(w, fault);
+    const int code = command == "keys"       ? make_keys(w, fault)
+                     : command == "sign"     ? sign_token(w, fault)
+                     : command == "password" ? make_password(w, fault)
+                                             : list_token(w, fault);
     if (code != 0) {
         std::fprintf(stderr, "%s: token %s: %s\n", program.c_str(), command.c_str(), fault.c_str());
     }

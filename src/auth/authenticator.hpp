@@ -1,5 +1,6 @@
 // authenticator: who sends a bearer token: a JWT of an issuer that we trust, or an opaque token of
-// a list. What was found is remembered, so that the same token costs a comparison from then on.
+// a list; or an API key of another list. What was found is remembered, so that the same token costs
+// a comparison from then on.
 //
 // One for each loop: keys remember tables, and nothing is locked. Thread: its loop.
 #pragma once
@@ -22,20 +23,27 @@ struct auth_options {
         std::string keys;  // the text of its key set
     };
     std::vector<issuer> issuers;
-    std::shared_ptr<const token_list> tokens;  // may be null
-    bool with_secrets = false;                 // HS256, for development
+    std::shared_ptr<const token_list> tokens;    // may be null
+    std::shared_ptr<const token_list> api_keys;  // of X-API-Key; null: the header means nothing
+    bool with_secrets = false;                   // HS256, for development
 
     // Whether there is anybody to be let in.
-    bool any() const noexcept { return !issuers.empty() || tokens != nullptr; }
+    bool any() const noexcept {
+        return !issuers.empty() || tokens != nullptr || api_keys != nullptr;
+    }
 };
+
+// How a credential was shown. The same text is another one when it is shown otherwise.
+enum class credential : std::uint8_t { bearer, api_key };
 
 // Who has authenticated.
 struct identity {
-    // "ISSUER|SUBJECT", or "token:NAME". An issuer's name holds no |.
+    // "ISSUER|SUBJECT", "token:NAME" or "key:NAME". An issuer's name holds no |.
     std::string principal;
     std::vector<std::string> scopes;
     std::int64_t good_until_s = 0;  // seconds since 1970: then it is judged anew
     std::string token;              // wiped when it goes
+    credential kind = credential::bearer;
 
     identity() = default;
     identity(const identity&) = delete;
@@ -43,7 +51,8 @@ struct identity {
     ~identity();
 
     // Whether this is what the same bytes would be found to be again.
-    bool still_is(std::string_view other, std::int64_t now_s) const noexcept;
+    bool still_is(std::string_view other, std::int64_t now_s,
+                  credential shown_as = credential::bearer) const noexcept;
 };
 using identity_ref = std::shared_ptr<const identity>;
 
@@ -64,7 +73,8 @@ class authenticator {
         token_fault why = token_fault::none;  // … for this reason
     };
     // Judges a token at a time in seconds since 1970.
-    answer check(std::string_view token, std::int64_t now_s);
+    answer check(std::string_view token, std::int64_t now_s,
+                 credential shown_as = credential::bearer);
 
     // Tokens that were judged, and those that were known.
     std::uint64_t judged() const noexcept { return judged_; }
@@ -73,9 +83,11 @@ class authenticator {
  private:
     explicit authenticator(bool with_secrets) : jwts_(with_secrets), remembered_(slots) {}
     answer judge(std::string_view token, std::int64_t now_s);
+    answer judge_key(std::string_view key, std::int64_t now_s) const;
 
     jwt_verifier jwts_;
     std::shared_ptr<const token_list> tokens_;
+    std::shared_ptr<const token_list> api_keys_;
     std::vector<identity_ref> remembered_;  // by a keyed hash of the token
     std::uint64_t judged_ = 0;
     std::uint64_t known_ = 0;

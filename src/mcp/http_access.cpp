@@ -31,6 +31,25 @@ std::string_view bearer_of(std::string_view value) noexcept {
     return token;
 }
 
+// What a request shows of who sends it.
+struct shown_credential {
+    std::string_view text;  // empty: nothing that we understand
+    auth::credential kind = auth::credential::bearer;
+    std::size_t count = 0;
+};
+
+shown_credential shown_by(const http::request_head& head, bool keys_count) noexcept {
+    shown_credential out;
+    const std::size_t keys = keys_count ? head.count(header_id::x_api_key) : 0;
+    out.count = head.count(header_id::authorization) + keys;
+    if (out.count == 1) {
+        out.kind = keys == 1 ? auth::credential::api_key : auth::credential::bearer;
+        out.text = keys == 1 ? base::trim_ows(head.get(header_id::x_api_key))
+                             : bearer_of(head.get(header_id::authorization));
+    }
+    return out;
+}
+
 // As a quoted string (RFC 9110 §5.6.4). Names of servers and scopes are ours, URLs have been
 // checked.
 void add_quoted(std::string& to, std::string_view name, std::string_view value) {
@@ -70,12 +89,10 @@ bool http_transport::is_metadata(std::string_view path) const noexcept {
 // charged to the address before anything is looked at, because a signature costs a millisecond.
 std::uint16_t http_transport::authenticate(const http::exchange& ex, http_client& c) {
     const http::request_head& head = ex.head();
-    const std::size_t count = head.count(header_id::authorization);
-    const std::string_view token =
-        count == 1 ? bearer_of(head.get(header_id::authorization)) : std::string_view();
+    const auto [token, kind, count] = shown_by(head, options_.access->api_keys != nullptr);
     const std::int64_t now_s = engine_.loop().unix_ms() / 1000;
     if (!token.empty() && c.identity != nullptr && c.access == accesses_ &&
-        c.identity->still_is(token, now_s)) {
+        c.identity->still_is(token, now_s, kind)) {
         return 0;
     }
     c.identity = nullptr;
@@ -92,12 +109,12 @@ std::uint16_t http_transport::authenticate(const http::exchange& ex, http_client
         return why.http_status;
     }
     if (count > 1) {
-        return refuse_access(ex, 400, "invalid_request", "more than one Authorization");
+        return refuse_access(ex, 400, "invalid_request", "more than one credential");
     }
     if (token.empty()) {
         return refuse_access(ex, 401, {}, {});
     }
-    auth::authenticator::answer found = authenticator_->check(token, now_s);
+    auth::authenticator::answer found = authenticator_->check(token, now_s, kind);
     if (found.who == nullptr) {
         return refuse_access(ex, 401, "invalid_token", words_of(found.why));
     }
@@ -119,18 +136,25 @@ std::uint16_t http_transport::refuse_access(const http::exchange& ex, std::uint1
         add_quoted(challenge_, "error_description", description);
     }
     if (!options_.access->issuers.empty()) {
-        const std::string where = base_url(ex.head()) + std::string(metadata_path) + options_.path;
+        const std::string where = base_url(ex) + std::string(metadata_path) + options_.path;
         add_quoted(challenge_, "resource_metadata", where);
     }
     return status;
 }
 
 // How the client sees this server.
-std::string http_transport::base_url(const http::request_head& head) const {
+std::string http_transport::base_url(const http::exchange& ex) const {
     if (!options_.external_url.empty()) {
         return options_.external_url;
     }
-    return (options_.secure ? "https://" : "http://") + std::string(head.host());
+    std::string_view scheme = options_.secure ? "https" : "http";
+    std::string_view host = ex.head().host();
+    if (options_.proxies.trusts(ex.peer_address())) {
+        const http::forwarded seen = http::forwarded_of(ex.head());
+        scheme = seen.scheme.empty() ? scheme : seen.scheme;
+        host = seen.host.empty() ? host : seen.host;
+    }
+    return std::string(scheme) + "://" + std::string(host);
 }
 
 void http_transport::handle_metadata(http::exchange& ex) {
@@ -138,7 +162,7 @@ void http_transport::handle_metadata(http::exchange& ex) {
     json::writer w(body);
     w.begin_object();
     w.key_raw(R"("resource":)");
-    w.string_lossy(base_url(ex.head()) + options_.path);
+    w.string_lossy(base_url(ex) + options_.path);
     w.key_raw(R"("authorization_servers":)");
     w.begin_array();
     for (const auth::auth_options::issuer& one : options_.access->issuers) {
