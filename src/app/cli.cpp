@@ -15,6 +15,8 @@
 #include "app/run_http.hpp"
 #include "app/run_stdio.hpp"
 #include "app/server_state.hpp"
+#include "app/token_command.hpp"
+#include "base/core_dumps.hpp"
 #include "mcp/registry.hpp"
 
 namespace pillion::app {
@@ -158,6 +160,7 @@ std::string describe(const detail::implementation_info& info) {
            "  serve       (default) Streamable HTTP, MCP 2024-11-05 to 2026-07-28 on one endpoint\n"
            "  stdio       the same over standard input and output\n"
            "  check FILE  checks a configuration file, options and registrations, then exits\n"
+           "  token …     makes keys and tokens to try authentication with; see token --help\n"
            "  version     prints versions\n"
            "Exit codes: 0 ended as asked, by SIGTERM or SIGINT as well; 1 could not start or go "
            "on, or\n"
@@ -169,9 +172,15 @@ int run_configured(server& s, const std::string& command, configuration start,
                    config_faults& faults) {
     const std::string& name = s.state().defs.info.name;
     // Of the file as well as of the flags: all faults at once.
+    base::hold_core_dumps();
     load(start, faults);
     if (!faults.empty()) {
         return report(name, start.file, faults);
+    }
+    if (start.made->core_dumps) {
+        base::allow_core_dumps();
+    } else {
+        base::forbid_core_dumps();
     }
     apply_log(*start.made);
     set_own_options(start);
@@ -179,7 +188,11 @@ int run_configured(server& s, const std::string& command, configuration start,
     s.state().defs.operators = start.made->tools;
     s.state().defs.guards = start.made->guards;
     s.state().tls = start.made->tls != nullptr;
-    s.state().tokens = start.made->access != nullptr && start.made->access->any();
+    const auth::auth_options* const access = start.made->access.get();
+    s.state().tokens = access != nullptr && (!access->issuers.empty() || access->tokens != nullptr);
+    s.state().api_keys = access != nullptr && access->api_keys != nullptr;
+    s.state().metrics_users = start.made->metrics_users != nullptr;
+    s.state().proxies = !start.made->trusted_proxies.empty();
     s.state().certificates = s.state().tls && !start.made->tls->client_authorities.empty();
     std::string fault;
     auto registered = prepare(s, fault);
@@ -207,13 +220,17 @@ int run_command(server& s, int argc, char** argv) {
     if (command == "version" || (rest.size() == 1 && rest[0] == "--version")) {
         return print_version(info);
     }
+    if (command == "token") {
+        return run_token(info.name, rest);
+    }
     if (command == "help") {
         command = "serve";
         rest.assign(1, "--help");
     }
     if (command != "serve" && command != "stdio" && command != "check") {
         return usage_fault(info.name, "unknown command \"" + command +
-                                          "\"; there are serve, stdio, check and version");
+                                          "\"; there are serve, stdio, check, token and "
+                                          "version");
     }
     configuration start;
     start.keys = make_config_table(state.options, s.profile());

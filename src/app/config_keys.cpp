@@ -163,6 +163,7 @@ void add_server(config_table& to) {
     to.push_back({.section = "server",
                   .name = "state_keys",
                   .flag = "--state-keys",
+                  .variable = "PILLION_STATE_KEYS_FILE",
                   .type = value_type::secret,
                   .min = 1,
                   .help = "keys that seal what clients carry between calls (see README)",
@@ -445,6 +446,7 @@ config_table make_config_table(std::vector<detail::own_option>& own, server_prof
     add_message_limits(all);
     add_caller_limits(all);
     add_rates(all);
+    add_guards(all);
     // One that waits must not keep its pipe from ever being read again.
     all[static_cast<std::size_t>(key_id::in_flight)].min = 2;
     PILLION_ASSERT(all.size() == static_cast<std::size_t>(key_id::own_options));

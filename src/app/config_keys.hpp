@@ -94,6 +94,11 @@ enum class key_id : std::uint8_t {
     address_burst,
     handshake_rate,
     handshake_burst,
+    auth_api_keys,
+    insecure_hs256,
+    trusted_proxies,
+    metrics_users,
+    core_dumps,
     own_options,  // how many there are above
 };
 
@@ -112,7 +117,8 @@ enum class value_type : std::uint8_t {
 struct config_key {
     std::string section;
     std::string name;
-    std::string flag{};  // empty: none
+    std::string flag{};      // empty: none
+    std::string variable{};  // of the environment: names the file of a secret; empty: none
     value_type type = value_type::text;
     std::string fallback{};  // the default as it would be written; empty: none
     // Integers and sizes: the range. Durations: min 0 allows zero. Texts: the least length.
@@ -136,6 +142,9 @@ using config_table = std::vector<config_key>;
 // All keys; those of the server's own options are in the section "options", with _ for -.
 // `otherwise`: the profile where none is configured.
 config_table make_config_table(std::vector<detail::own_option>& own, server_profile otherwise);
+
+// The keys from auth_api_keys to core_dumps.
+void add_guards(config_table& to);
 
 // The keys of one tool, in the order of its table.
 enum class tool_key : std::uint8_t { timeout, concurrent, queue, rate, rate_burst, scopes };

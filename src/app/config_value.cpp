@@ -84,6 +84,20 @@ environment process_environment() {
     };
 }
 
+config_values read_environment(const config_table& keys, const environment& from) {
+    config_values out(keys.size());
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+        const auto value = keys[i].variable.empty() ? std::nullopt : from(keys[i].variable);
+        if (value && !value->empty()) {
+            out[i].given = true;
+            out[i].from_flag = true;
+            out[i].from_environment = true;
+            out[i].texts.push_back(*value);
+        }
+    }
+    return out;
+}
+
 std::optional<std::int64_t> parse_duration_ms(std::string_view text) {
     return parse_quantity(text, durations);
 }

@@ -16,7 +16,8 @@ namespace pillion::app {
 // A value of one key, from the file or the command line.
 struct config_value {
     bool given = false;
-    bool from_flag = false;
+    bool from_flag = false;  // or from the environment: not from the file
+    bool from_environment = false;
     std::vector<std::string> texts;  // as meant; booleans and numbers in their plain spelling
     std::vector<file_place> places;  // of each text, where they are from the file
     std::int64_t number = 0;         // count, milliseconds, bytes, or 0 and 1
@@ -44,6 +45,10 @@ struct config_values : std::vector<config_value> {
 // Where variables come from; tests give their own.
 using environment = std::function<std::optional<std::string>(const std::string& name)>;
 environment process_environment();
+
+// The values of keys whose variables are set: names of files, as flags would give them. An empty
+// variable is none.
+config_values read_environment(const config_table& keys, const environment& from);
 
 // Milliseconds of "500ms", "30s", "5m", "2h".
 std::optional<std::int64_t> parse_duration_ms(std::string_view text);

@@ -33,6 +33,23 @@ constexpr std::string_view tokens_text =
     "unix socket or over https with client certificates, needs no token.\n"
     "\n";
 
+constexpr std::string_view api_keys_text =
+    "Active: API keys. A request to the endpoint has X-API-Key: KEY, a key that the operator gave "
+    "out; one without a good key is answered 401, one with several, or with Authorization beside "
+    "it, 400. Limits, tasks, sessions and lines of the log go by key:NAME. Keys are never read "
+    "from URLs. Whom the system or a certificate vouches for needs none.\n"
+    "\n";
+
+constexpr std::string_view metrics_text =
+    "/metrics, on an address of its own, asks for the name and password of a user (Basic), over "
+    "https or on this machine; the endpoint never does.\n"
+    "\n";
+
+constexpr std::string_view proxies_text =
+    "Of proxies that the operator named, and of nobody else, Forwarded or X-Forwarded-Proto and "
+    "X-Forwarded-Host are believed, for the URLs that the server says of itself.\n"
+    "\n";
+
 constexpr std::string_view tls_text =
     "TCP addresses speak https (TLS 1.2 or newer), unless the operator made one of them http.\n"
     "\n";
@@ -86,6 +103,10 @@ constexpr std::string_view headers_text =
     "| Last-Event-ID | with GET: continue a broken stream, revisions before 2026-07-28 |\n"
     "| Authorization | Bearer TOKEN, where the operator asks for tokens (use://auth); else nothing "
     "reads it; never logged |\n"
+    "| X-API-Key | a key, where the operator gave some out (use://auth); else nothing reads it; "
+    "never logged |\n"
+    "| Forwarded, X-Forwarded-Proto, X-Forwarded-Host | how the client reached a proxy that the "
+    "operator named; else nothing reads them |\n"
     "| traceparent, tracestate | trace context (W3C): noted in the log, handed to handlers |\n"
     "| X-Request-Id | correlates logs: up to 128 visible ASCII characters, else one is made |\n"
     "| Access-Control-Request-Method, Access-Control-Request-Headers | preflights |\n"
@@ -99,6 +120,7 @@ constexpr std::string_view headers_text =
     "| X-Request-Id | on every answer |\n"
     "| Mcp-Session-Id | with the answer to initialize |\n"
     "| Allow | with 405, and to OPTIONS |\n"
+    "| WWW-Authenticate | with 401, and 400 for several credentials: how to get in |\n"
     "| Retry-After | seconds, with 429 and 503 |\n"
     "| Access-Control-Allow-Origin, -Methods, -Headers, Access-Control-Expose-Headers, "
     "Access-Control-Max-Age, Vary | to allowed origins |\n";
@@ -143,12 +165,15 @@ void add(server& to, std::string uri, std::string name, std::string title, std::
 std::string auth_of(server& of) {
     const bool corporate = of.profile() == server_profile::corporate;
     std::string text(heading);
-    text.append(of.state().tokens         ? tokens_text
-                : of.state().certificates ? certificates_text
-                                          : nothing_text);
-    if (of.state().tls) {
-        text.append(tls_text);
-    }
+    const detail::server_state& state = of.state();
+    const bool nothing = !state.tokens && !state.api_keys && !state.certificates;
+    text.append(state.tokens ? tokens_text : "")
+        .append(state.api_keys ? api_keys_text : "")
+        .append(state.certificates && !state.tokens ? certificates_text : "")
+        .append(nothing ? nothing_text : "")
+        .append(state.tls ? tls_text : "")
+        .append(state.metrics_users ? metrics_text : "")
+        .append(state.proxies ? proxies_text : "");
     text.append(corporate ? corporate_text : generic_text).append(origin_text);
     return text;
 }

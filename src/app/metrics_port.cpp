@@ -25,11 +25,13 @@ metrics_port::metrics_port(mcp::engine& e, int fd, const io::listen_spec& spec, 
       endpoint_(e, origins_of(bound_port_, spec, set), bound_port_ != 0),
       server_(loop_, endpoint_, limits_of(set)),
       listener_(loop_, fd, *this) {
+    endpoint_.change_users(set.metrics_users);
     listener_.start();
 }
 
 void metrics_port::change(const settings& to) noexcept {
     endpoint_.change(origins_of(bound_port_, spec_, to));
+    endpoint_.change_users(to.metrics_users);
     server_.change(limits_of(to));
 }
 

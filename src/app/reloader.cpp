@@ -50,11 +50,33 @@ bool same_named(const std::vector<named_values>& left, const std::vector<named_v
                       });
 }
 
-// The keys that differ although they count at the start only.
-std::string waiting_keys(const configuration& running, const configuration& next) {
-    std::string names;
+// Whether a key counts at the start only: always, or because it would turn on or off what
+// keep_fixed() leaves as it is.
+bool counts_at_start(const config_key& key, const settings& running, const settings& next) {
+    const auto turned = [](const auto& a, const auto& b) {
+        return (a == nullptr) != (b == nullptr);
+    };
+    return !key.live || (key.section == "tls" && turned(running.tls, next.tls)) ||
+           (key.section == "auth" && key.name != "external_url" &&
+            turned(running.access, next.access)) ||
+           (key.path() == "metrics.users" && turned(running.metrics_users, next.metrics_users));
+}
+
+// The keys that wait for a restart, by their places in the table.
+std::vector<bool> waiting_keys(const configuration& running, const configuration& next) {
+    std::vector<bool> waiting(next.keys.size());
     for (std::size_t i = 0; i < next.keys.size(); ++i) {
-        if (!next.keys[i].live && !same(next.keys[i], running.values[i], next.values[i])) {
+        waiting[i] = counts_at_start(next.keys[i], *running.made, *next.made) &&
+                     !same(next.keys[i], running.values[i], next.values[i]);
+    }
+    return waiting;
+}
+
+std::string names_of(const std::vector<bool>& waiting, const configuration& running,
+                     const configuration& next) {
+    std::string names;
+    for (std::size_t i = 0; i < waiting.size(); ++i) {
+        if (waiting[i]) {
             names += (names.empty() ? "" : ", ") + next.keys[i].path();
         }
     }
@@ -81,6 +103,8 @@ bool load(configuration& to, config_faults& faults) {
         }
         from_file = read_config(text, to.keys, process_environment(), faults);
     }
+    const config_values variables = read_environment(to.keys, process_environment());
+    from_file = merged(to.keys, std::move(from_file), variables);
     to.values = merged(to.keys, std::move(from_file), to.flags);
     to.made = std::make_shared<const settings>(
         make_settings(to.keys, to.values, folder_of(to.file), to.serving, faults));
@@ -124,12 +148,13 @@ void reloader::finish(attempt& done, const std::function<void(settings_ref)>& ap
                     log::kv("faults", done.faults.size())});
         return apply(nullptr);
     }
-    const std::string waiting = waiting_keys(now_, done.next);
+    const std::vector<bool> waiting = waiting_keys(now_, done.next);
+    const std::string names = names_of(waiting, now_, done.next);
     settings next = *done.next.made;
     keep_fixed(next, *now_.made);
     // What waits for a restart goes on to differ from what runs: the next reload says it again.
     for (std::size_t i = 0; i < now_.keys.size(); ++i) {
-        if (now_.keys[i].live) {
+        if (now_.keys[i].live && !waiting[i]) {
             now_.values[i] = std::move(done.next.values[i]);
         }
     }
@@ -137,8 +162,8 @@ void reloader::finish(attempt& done, const std::function<void(settings_ref)>& ap
     apply_log(*now_.made);
     apply(now_.made);
     log::info("config.reloaded", {log::kv_unless_empty("file", now_.file)});
-    if (!waiting.empty()) {
-        log::warn("config.needs_restart", {log::kv("keys", waiting)});
+    if (!names.empty()) {
+        log::warn("config.needs_restart", {log::kv("keys", names)});
     }
 }
 

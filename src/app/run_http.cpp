@@ -7,6 +7,7 @@
 #include <mutex>
 #include <thread>
 
+#include "app/guard_settings.hpp"
 #include "app/server_state.hpp"
 #include "app/shard.hpp"
 #include "base/cpu.hpp"
@@ -176,6 +177,7 @@ class http_runner {
         if (!metrics_address_.empty()) {
             log::info("metrics.listening", {log::kv("address", metrics_address_)});
         }
+        warn_of_insecurity(set());
         log::info("serve.start", {log::kv("io", shards_[0]->loop().ops().name()),
                                   log::kv("threads", set().threads)});
         if (!set().json_log && urls[0].starts_with("http")) {
@@ -246,6 +248,7 @@ class http_runner {
         if (to == nullptr) {
             return;
         }
+        warn_of_insecurity(*to);
         shards_[0]->change(to);
         const std::lock_guard lock(up_mutex_);
         for (std::size_t i = 1; i < shards_.size(); ++i) {

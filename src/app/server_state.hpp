@@ -37,6 +37,9 @@ struct server_state {
     bool tls = false;                      // addresses of TCP speak https…
     bool certificates = false;             // … and clients show who they are there
     bool tokens = false;                   // or by a token, everywhere
+    bool api_keys = false;                 // … or by a key
+    bool metrics_users = false;            // /metrics asks for passwords
+    bool proxies = false;                  // some are believed what they say of clients
     std::weak_ptr<app::test_host> tested;  // while test clients are connected
 
     std::mutex update_mutex;          // one update at a time

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "app/config_reader.hpp"
+#include "app/guard_settings.hpp"
+#include "app/key_reader.hpp"
 #include "mcp/memory_task_store.hpp"
 
 namespace pillion::app {
@@ -12,20 +14,20 @@ namespace {
 
 constexpr std::string_view file_prefix = "file:";
 
-class settings_maker {
+class settings_maker : private key_reader {
  public:
-    settings_maker(const config_table& keys, const config_values& values, config_faults& faults)
-        : keys_(keys), values_(values), faults_(faults) {}
+    using key_reader::key_reader;
 
-    void read_http(settings& to, const std::string& folder) {
+    void read_http(settings& to) {
         if (given(key_id::path)) {
             to.path = text(key_id::path);
         }
         read_unix_peers(to);
-        read_tls(to, folder);
-        read_access(to, folder);
+        read_tls(to);
+        read_access(to);
         read_listeners(to);
         read_origins(to);
+        read_guards(*this, to);
         to.allowed_hosts = of(key_id::allowed_hosts).texts;
         to.legacy_sse = number(key_id::legacy_sse, 1) != 0;
         to.threads = size(key_id::threads, 1);
@@ -43,7 +45,8 @@ class settings_maker {
         http.head.target_bytes_max = size(key_id::target_bytes, http.head.target_bytes_max);
     }
 
-    void read_common(settings& to, const std::string& folder) {
+    void read_common(settings& to) {
+        to.core_dumps = flag(key_id::core_dumps);
         const std::string_view io = text(key_id::io);
         to.io = io == "uring"   ? io::backend_mode::uring
                 : io == "epoll" ? io::backend_mode::epoll
@@ -79,7 +82,7 @@ class settings_maker {
         caps.bytes = size(key_id::task_bytes, caps.bytes);
         s.tasks = std::make_shared<mcp::memory_task_store>(caps);
         to.random_state_keys = !given(key_id::state_keys);
-        s.state_keys = to.random_state_keys ? crypto::key_ring::random() : read_state_keys(folder);
+        s.state_keys = to.random_state_keys ? crypto::key_ring::random() : read_state_keys();
     }
 
  private:
@@ -197,26 +200,6 @@ class settings_maker {
         }
     }
 
-    static constexpr std::size_t index_of(key_id id) { return static_cast<std::size_t>(id); }
-    const config_value& of(key_id id) const { return values_[index_of(id)]; }
-    bool given(key_id id) const { return of(id).given; }
-    std::string_view text(key_id id) const { return of(id).text(); }
-    std::int64_t number(key_id id, std::int64_t fallback) const {
-        return given(id) ? of(id).number : fallback;
-    }
-    std::size_t size(key_id id, std::size_t fallback) const {
-        return static_cast<std::size_t>(number(id, static_cast<std::int64_t>(fallback)));
-    }
-
-    // About the `index`th text of a key, in the words of who gave it.
-    void fault(key_id id, std::size_t index, const std::string& text) {
-        const config_value& value = of(id);
-        const config_key& key = keys_[static_cast<std::size_t>(id)];
-        const bool in_file = !value.from_flag && index < value.places.size();
-        faults_.push_back({in_file ? value.places[index] : file_place(),
-                           (in_file ? key.path() : key.flag) + ": " + text});
-    }
-
     void read_unix_peers(settings& to) {
         read_ids(key_id::unix_users, &io::find_user, to.unix_peers.users);
         read_ids(key_id::unix_groups, &io::find_group, to.unix_peers.groups);
@@ -281,6 +264,12 @@ class settings_maker {
         const bool by_certificate = secure && !so_far.tls->client_authorities.empty();
         const bool by_token =
             so_far.access != nullptr && so_far.access->any() && from != key_id::metrics_listen;
+        if (from == key_id::metrics_listen && given(key_id::metrics_users)) {
+            if (may_ask_for_passwords(*this, *spec)) {
+                return std::move(*spec);
+            }
+            return std::nullopt;
+        }
         if (by_certificate ||
             (by_token && (secure || io::is_loopback(*spec) || so_far.insecure_plain_tokens))) {
             return std::move(*spec);
@@ -325,7 +314,7 @@ class settings_maker {
 
     // The files are read here, on the thread that may, and tried: what a loop makes of them later
     // cannot fail any more.
-    void read_tls(settings& to, const std::string& folder) {
+    void read_tls(settings& to) {
         const std::size_t pairs = of(key_id::tls_cert).texts.size();
         if (pairs != of(key_id::tls_key).texts.size()) {
             const bool more = pairs > of(key_id::tls_key).texts.size();
@@ -343,12 +332,11 @@ class settings_maker {
         bool good = true;
         for (std::size_t i = 0; i < pairs; ++i) {
             tls::certificate_text& one = files->certificates.emplace_back();
-            good = read_file(key_id::tls_cert, i, folder, to, one.chain) && good;
-            good = read_file(key_id::tls_key, i, folder, to, one.key) && good;
+            good = read_file(key_id::tls_cert, i, to, one.chain) && good;
+            good = read_file(key_id::tls_key, i, to, one.key) && good;
         }
         if (given(key_id::tls_client_ca)) {
-            good =
-                read_file(key_id::tls_client_ca, 0, folder, to, files->client_authorities) && good;
+            good = read_file(key_id::tls_client_ca, 0, to, files->client_authorities) && good;
             if (good && files->client_authorities.empty()) {
                 fault(key_id::tls_client_ca, 0, "the file is empty");
                 good = false;
@@ -361,7 +349,7 @@ class settings_maker {
     }
 
     // As with certificates: what cannot be used is said here.
-    void read_access(settings& to, const std::string& folder) {
+    void read_access(settings& to) {
         to.external_url = text(key_id::external_url);
         to.insecure_plain_tokens = number(key_id::insecure_plain_tokens, 0) != 0;
         const std::vector<std::string>& issuers = of(key_id::auth_issuer).texts;
@@ -384,23 +372,25 @@ class settings_maker {
         for (std::size_t i = 0; i < issuers.size(); ++i) {
             auth::auth_options::issuer& one = made.issuers.emplace_back();
             one.rules = {issuers[i], audiences};
-            good = read_file(key_id::auth_jwks, i, folder, to, one.keys) && good;
+            good = read_file(key_id::auth_jwks, i, to, one.keys) && good;
         }
         made.first_scopes = of(key_id::auth_scopes).texts;
         read_grants(made);
-        good = read_tokens(to, folder, made) && good;
+        good = read_tokens(to, made) && good;
+        good = read_api_keys(*this, to, made) && good;
+        made.with_secrets = read_hs256(*this, to);
         if (good && (made.any() || !made.grants.empty()) && try_access(made)) {
             to.access = std::make_shared<const auth::auth_options>(std::move(made));
         }
     }
 
-    bool read_tokens(settings& to, const std::string& folder, auth::auth_options& made) {
+    bool read_tokens(settings& to, auth::auth_options& made) {
         std::string list;
         std::string why;
         if (!given(key_id::auth_tokens)) {
             return true;
         }
-        if (!read_file(key_id::auth_tokens, 0, folder, to, list)) {
+        if (!read_file(key_id::auth_tokens, 0, to, list)) {
             return false;
         }
         auto read = auth::token_list::parse(list, why);
@@ -434,34 +424,15 @@ class settings_maker {
         return made != nullptr;
     }
 
-    // The `index`th file that a key names.
-    bool read_file(key_id id, std::size_t index, const std::string& folder, settings& to,
-                   std::string& text) {
-        const config_value& value = of(id);
-        std::string path = value.texts[index];
-        if (!value.from_flag && !path.starts_with('/') && !folder.empty()) {
-            path = folder + "/" + path;
-        }
-        std::string why;
-        if (!read_whole_file(path, text, why)) {
-            fault(id, index, shown_path(path) + ": " + why);
-            return false;
-        }
-        to.watched.push_back(std::move(path));
-        return true;
-    }
-
     // Null with a fault, which shows the name of the file and nothing of the keys.
-    std::shared_ptr<const crypto::key_ring> read_state_keys(const std::string& folder) {
+    std::shared_ptr<const crypto::key_ring> read_state_keys() {
         const config_value& value = of(key_id::state_keys);
         std::string secret(value.text());
         std::string why;
         const bool named = value.from_flag || secret.starts_with(file_prefix);
         if (named) {
-            std::string path = secret.substr(value.from_flag ? 0 : file_prefix.size());
-            if (!value.from_flag && !path.starts_with('/') && !folder.empty()) {
-                path = folder + "/" + path;
-            }
+            const std::string path =
+                path_of(value, secret.substr(value.from_flag ? 0 : file_prefix.size()));
             if (!read_whole_file(path, secret, why)) {
                 // The name may hold what a variable held.
                 fault(key_id::state_keys, 0,
@@ -479,10 +450,6 @@ class settings_maker {
         }
         return keys;
     }
-
-    const config_table& keys_;
-    const config_values& values_;
-    config_faults& faults_;
 };
 
 }  // namespace
@@ -503,10 +470,10 @@ config_values merged(const config_table& keys, config_values file, const config_
 settings make_settings(const config_table& keys, const config_values& values,
                        const std::string& folder, bool serving, config_faults& faults) {
     settings made;
-    settings_maker maker(keys, values, faults);
-    maker.read_common(made, folder);
+    settings_maker maker(keys, values, folder, faults);
+    maker.read_common(made);
     if (serving) {
-        maker.read_http(made, folder);
+        maker.read_http(made);
     }
     return made;
 }
@@ -514,6 +481,7 @@ settings make_settings(const config_table& keys, const config_values& values,
 void keep_fixed(settings& next, const settings& running) {
     next.listen = running.listen;
     next.metrics_listen = running.metrics_listen;
+    keep_guards(next, running);
     // Addresses speak what they spoke, so what they need for it stays.
     if ((next.tls == nullptr) != (running.tls == nullptr)) {
         next.tls = running.tls;

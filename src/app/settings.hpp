@@ -12,9 +12,11 @@
 #include "app/config_keys.hpp"
 #include "app/config_value.hpp"
 #include "auth/authenticator.hpp"
+#include "auth/user_list.hpp"
 #include "base/limits.hpp"
 #include "base/log.hpp"
 #include "crypto/key_ring.hpp"
+#include "http/proxies.hpp"
 #include "http/server.hpp"
 #include "io/backend_factory.hpp"
 #include "io/reactor.hpp"
@@ -36,6 +38,9 @@ struct settings {
     std::shared_ptr<const auth::auth_options> access;  // null: nobody needs a token
     std::string external_url;
     bool insecure_plain_tokens = false;
+    http::proxy_list trusted_proxies;
+    std::shared_ptr<const auth::user_list> metrics_users;  // null: who reaches /metrics reads it
+    bool core_dumps = false;
     std::string path = "/mcp";
     std::size_t threads = 1;
     io::backend_mode io = io::backend_mode::automatic;

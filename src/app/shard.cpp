@@ -23,6 +23,7 @@ mcp::http_options options_of(std::uint16_t bound_port, const io::listen_spec& sp
                            set.legacy_sse);
     made.access = set.access;
     made.external_url = set.external_url;
+    made.proxies = set.trusted_proxies;
     made.secure = spec.scheme == io::listen_scheme::https;
     return made;
 }

@@ -14,13 +14,15 @@ namespace {
 constexpr char between = '|';
 
 identity_ref remember(std::string principal, const scope_list& scopes, std::int64_t good_until_s,
-                      std::string_view token, std::int64_t ends_s = INT64_MAX) {
+                      std::string_view token, std::int64_t ends_s = INT64_MAX,
+                      credential kind = credential::bearer) {
     auto made = std::make_shared<identity>();
     made->principal = std::move(principal);
     made->scopes = joined(scopes);
     made->good_until_s = good_until_s;
     made->token = token;
     made->ends_s = ends_s;
+    made->kind = kind;
     return made;
 }
 
@@ -28,14 +30,16 @@ identity_ref remember(std::string principal, const scope_list& scopes, std::int6
 
 identity::~identity() { crypto::wipe(token.data(), token.size()); }
 
-bool identity::still_is(std::string_view other, std::int64_t now_s) const noexcept {
-    return now_s < good_until_s && crypto::same_secret(token, other);
+bool identity::still_is(std::string_view other, std::int64_t now_s,
+                        credential shown_as) const noexcept {
+    return kind == shown_as && now_s < good_until_s && crypto::same_secret(token, other);
 }
 
 std::unique_ptr<authenticator> authenticator::make(const auth_options& options, std::string& fault,
                                                    std::size_t& index) {
     std::unique_ptr<authenticator> made(new authenticator(options.with_secrets));
     made->tokens_ = options.tokens;
+    made->api_keys_ = options.api_keys;
     index = 0;
     for (const auth_options::issuer& one : options.issuers) {
         if (one.rules.issuer.empty() || one.rules.issuer.find(between) != std::string::npos) {
@@ -56,19 +60,30 @@ std::unique_ptr<authenticator> authenticator::make(const auth_options& options, 
     return made;
 }
 
-authenticator::answer authenticator::check(std::string_view token, std::int64_t now_s) {
+authenticator::answer authenticator::check(std::string_view token, std::int64_t now_s,
+                                           credential shown_as) {
     const std::uint64_t hash = base::siphash13(token, base::process_hash_key());
     identity_ref& slot = remembered_[hash % slots];
-    if (slot != nullptr && slot->still_is(token, now_s)) {
+    if (slot != nullptr && slot->still_is(token, now_s, shown_as)) {
         ++known_;
         return {slot, token_fault::none};
     }
     ++judged_;
-    answer found = judge(token, now_s);
+    answer found = shown_as == credential::api_key ? judge_key(token, now_s) : judge(token, now_s);
     if (found.who != nullptr) {
         slot = found.who;
     }
     return found;
+}
+
+authenticator::answer authenticator::judge_key(std::string_view key, std::int64_t now_s) const {
+    const opaque_token* const listed = api_keys_ != nullptr ? api_keys_->find(key) : nullptr;
+    if (listed == nullptr) {
+        return {nullptr, token_fault::unknown};
+    }
+    return {remember("key:" + listed->name, listed->scopes, now_s + remembered_s, key, INT64_MAX,
+                     credential::api_key),
+            token_fault::none};
 }
 
 authenticator::answer authenticator::judge(std::string_view token, std::int64_t now_s) {

@@ -1,5 +1,6 @@
 // authenticator: who sends a bearer token: a JWT of an issuer that we trust, or an opaque token of
-// a list. What was found is remembered, so that the same token costs a comparison from then on.
+// a list; or an API key of another list. What was found is remembered, so that the same token costs
+// a comparison from then on.
 //
 // One for each loop: keys remember tables, and nothing is locked. Thread: its loop.
 #pragma once
@@ -23,8 +24,9 @@ struct auth_options {
         std::string keys;  // the text of its key set
     };
     std::vector<issuer> issuers;
-    std::shared_ptr<const token_list> tokens;  // may be null
-    bool with_secrets = false;                 // HS256, for development
+    std::shared_ptr<const token_list> tokens;    // may be null
+    std::shared_ptr<const token_list> api_keys;  // of X-API-Key; null: the header means nothing
+    bool with_secrets = false;                   // HS256, for development
     // What those may use for whom the system or a certificate vouches; none: everything. Where
     // there are some, whoever is not among them is not let in.
     struct grant {
@@ -36,19 +38,25 @@ struct auth_options {
     // What a client should ask its issuer for at first; none: all that are needed for something.
     scope_list first_scopes;
 
-    // Whether a token lets anybody in.
-    bool any() const noexcept { return !issuers.empty() || tokens != nullptr; }
+    // Whether a credential of a request lets anybody in.
+    bool any() const noexcept {
+        return !issuers.empty() || tokens != nullptr || api_keys != nullptr;
+    }
 };
+
+// How a credential was shown. The same text is another one when it is shown otherwise.
+enum class credential : std::uint8_t { bearer, api_key };
 
 // Who has authenticated.
 struct identity {
-    // "ISSUER|SUBJECT", or "token:NAME". An issuer's name holds no |.
+    // "ISSUER|SUBJECT", "token:NAME" or "key:NAME". An issuer's name holds no |.
     std::string principal;
     std::string scopes;             // with blanks between them
     std::int64_t good_until_s = 0;  // seconds since 1970: then it is judged anew
     // When the token itself is over, clocks that differ included; INT64_MAX: never.
     std::int64_t ends_s = INT64_MAX;
     std::string token;  // wiped when it goes
+    credential kind = credential::bearer;
 
     identity() = default;
     identity(const identity&) = delete;
@@ -56,7 +64,8 @@ struct identity {
     ~identity();
 
     // Whether this is what the same bytes would be found to be again.
-    bool still_is(std::string_view other, std::int64_t now_s) const noexcept;
+    bool still_is(std::string_view other, std::int64_t now_s,
+                  credential shown_as = credential::bearer) const noexcept;
 };
 using identity_ref = std::shared_ptr<const identity>;
 
@@ -77,7 +86,8 @@ class authenticator {
         token_fault why = token_fault::none;  // … for this reason
     };
     // Judges a token at a time in seconds since 1970.
-    answer check(std::string_view token, std::int64_t now_s);
+    answer check(std::string_view token, std::int64_t now_s,
+                 credential shown_as = credential::bearer);
 
     // Tokens that were judged, and those that were known.
     std::uint64_t judged() const noexcept { return judged_; }
@@ -86,9 +96,11 @@ class authenticator {
  private:
     explicit authenticator(bool with_secrets) : jwts_(with_secrets), remembered_(slots) {}
     answer judge(std::string_view token, std::int64_t now_s);
+    answer judge_key(std::string_view key, std::int64_t now_s) const;
 
     jwt_verifier jwts_;
     std::shared_ptr<const token_list> tokens_;
+    std::shared_ptr<const token_list> api_keys_;
     std::vector<identity_ref> remembered_;  // by a keyed hash of the token
     std::uint64_t judged_ = 0;
     std::uint64_t known_ = 0;

@@ -182,6 +182,8 @@ std::string_view words_of(token_fault what) noexcept {
             return "the token is not valid yet";
         case token_fault::claims:
             return "a claim of the token is missing or wrong";
+        case token_fault::unknown:
+            return "the key is on no list";
     }
     return "";
 }

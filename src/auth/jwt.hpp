@@ -28,7 +28,8 @@ enum class token_fault : std::uint8_t {
     audience,  // meant for somebody else
     expired,
     not_yet,
-    claims,  // a claim is missing, or too long
+    claims,   // a claim is missing, or too long
+    unknown,  // a key of no list
 };
 // For the log and the description in a challenge: constant, says nothing of the token.
 std::string_view words_of(token_fault what) noexcept;

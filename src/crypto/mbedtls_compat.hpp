@@ -4,11 +4,13 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 #include <mbedtls/ecdsa.h>
 #include <mbedtls/error.h>
 #include <mbedtls/pk.h>
+#include <mbedtls/pkcs5.h>
 #include <mbedtls/ssl.h>
 #include <mbedtls/version.h>
 #include <mbedtls/x509_crt.h>
@@ -94,6 +96,28 @@ inline int sign_digest(mbedtls_pk_context& by, const unsigned char* digest, unsi
 #else
     static_cast<void>(room);
     return mbedtls_pk_sign(&by, MBEDTLS_MD_SHA256, digest, 32, to, &bytes, &random, nullptr);
+#endif
+}
+
+// PBKDF2 with HMAC-SHA-256; the library's error, or 0.
+inline int pbkdf2_sha256(std::string_view password, std::string_view salt, unsigned iterations,
+                         unsigned char* to, std::size_t bytes) noexcept {
+    const auto* const secret = reinterpret_cast<const unsigned char*>(password.data());
+    const auto* const grains = reinterpret_cast<const unsigned char*>(salt.data());
+#if MBEDTLS_VERSION_NUMBER >= 0x03000000
+    return mbedtls_pkcs5_pbkdf2_hmac_ext(MBEDTLS_MD_SHA256, secret, password.size(), grains,
+                                         salt.size(), iterations, static_cast<std::uint32_t>(bytes),
+                                         to);
+#else
+    mbedtls_md_context_t hmac;
+    mbedtls_md_init(&hmac);
+    int failed = mbedtls_md_setup(&hmac, mbedtls_md_info_from_type(MBEDTLS_MD_SHA256), 1);
+    if (failed == 0) {
+        failed = mbedtls_pkcs5_pbkdf2_hmac(&hmac, secret, password.size(), grains, salt.size(),
+                                           iterations, static_cast<std::uint32_t>(bytes), to);
+    }
+    mbedtls_md_free(&hmac);
+    return failed;
 #endif
 }
 

@@ -1,13 +1,16 @@
 #include "crypto/signing_key.hpp"
 
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include <mbedtls/asn1.h>
 #include <mbedtls/ecp.h>
+#include <mbedtls/md.h>
 #include <mbedtls/rsa.h>
 
 #include "base/assert.hpp"
+#include "base/random.hpp"
 #include "crypto/base64url.hpp"
 #include "crypto/key_ring.hpp"
 
@@ -18,6 +21,7 @@ namespace {
 constexpr unsigned rsa_bits = 2048;
 constexpr int rsa_exponent = 65537;
 constexpr std::size_t p256_bytes = 32;
+constexpr std::size_t secret_bytes_min = 32;  // RFC 7518 §3.2
 
 void must(int failed) { PILLION_ASSERT(failed == 0); }
 
@@ -33,7 +37,25 @@ std::string next_number(unsigned char*& at, const unsigned char* end) {
     return bytes;
 }
 
+// The secret of a text that holds one alone; empty for anything else.
+std::string read_secret(std::string_view text) {
+    if (text.ends_with('\n')) {
+        text.remove_suffix(1);
+    }
+    auto secret = from_base64url(text);
+    const bool good = secret && secret->size() >= secret_bytes_min;
+    if (secret && !good) {
+        wipe(secret->data(), secret->size());
+    }
+    return good ? std::move(*secret) : std::string();
+}
+
 }  // namespace
+
+signing_key::~signing_key() {
+    mbedtls_pk_free(&key_);
+    wipe(secret_.data(), secret_.size());
+}
 
 std::unique_ptr<signing_key> signing_key::new_p256() {
     PILLION_ASSERT(compat::start_library());
@@ -54,9 +76,20 @@ std::unique_ptr<signing_key> signing_key::new_rsa() {
     return made;
 }
 
+std::unique_ptr<signing_key> signing_key::new_secret() {
+    std::unique_ptr<signing_key> made(new signing_key);
+    made->secret_.resize(secret_bytes_min);
+    base::os_random(made->secret_.data(), made->secret_.size());
+    return made;
+}
+
 std::unique_ptr<signing_key> signing_key::read(const std::string& pem, std::string& fault) {
     PILLION_ASSERT(compat::start_library());
     std::unique_ptr<signing_key> made(new signing_key);
+    made->secret_ = read_secret(pem);
+    if (made->is_secret()) {
+        return made;
+    }
     if (compat::parse_key(made->key_, reinterpret_cast<const unsigned char*>(pem.c_str()),
                           pem.size() + 1) != 0) {
         fault = "no private key in PEM without password";
@@ -73,6 +106,14 @@ std::unique_ptr<signing_key> signing_key::read(const std::string& pem, std::stri
 }
 
 std::string signing_key::sign(std::string_view text) {
+    if (is_secret()) {
+        std::string made(32, '\0');
+        must(mbedtls_md_hmac(mbedtls_md_info_from_type(MBEDTLS_MD_SHA256),
+                             reinterpret_cast<const unsigned char*>(secret_.data()), secret_.size(),
+                             reinterpret_cast<const unsigned char*>(text.data()), text.size(),
+                             reinterpret_cast<unsigned char*>(made.data())));
+        return made;
+    }
     const auto digest = sha256(text);
     unsigned char signature[1024];
     std::size_t size = 0;
@@ -89,6 +130,9 @@ std::string signing_key::sign(std::string_view text) {
 }
 
 std::string signing_key::pem() {
+    if (is_secret()) {
+        return to_base64url(secret_) + "\n";
+    }
     std::vector<unsigned char> text(8192);
     must(mbedtls_pk_write_key_pem(&key_, text.data(), text.size()));
     std::string out(reinterpret_cast<const char*>(text.data()));
@@ -98,7 +142,9 @@ std::string signing_key::pem() {
 
 std::string signing_key::jwk(std::string_view id) {
     std::string out = "{\"kty\":\"";
-    if (is_rsa_) {
+    if (is_secret()) {
+        out += "oct\",\"k\":\"" + to_base64url(secret_);
+    } else if (is_rsa_) {
         mbedtls_rsa_context* const rsa = mbedtls_pk_rsa(key_);
         std::string modulus(mbedtls_rsa_get_len(rsa), '\0');
         unsigned char exponent[4];

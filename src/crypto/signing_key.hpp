@@ -1,5 +1,5 @@
-// signing_key: keys that sign tokens: ECDSA on P-256 (ES256) and RSA (RS256). The server verifies
-// and never signs; this is for `pillion token`, and for tests.
+// signing_key: keys that sign tokens: ECDSA on P-256 (ES256), RSA (RS256), and secrets (HS256, for
+// development). The server verifies and never signs; this is for `pillion token`, and for tests.
 //
 // Thread: one at a time. The key is wiped when it goes.
 #pragma once
@@ -17,20 +17,28 @@ class signing_key {
     // New ones. RSA of 2048 bits takes a second.
     static std::unique_ptr<signing_key> new_p256();
     static std::unique_ptr<signing_key> new_rsa();
-    // One in PEM, without password. Null with a fault that says nothing of the key.
+    static std::unique_ptr<signing_key> new_secret();
+    // One in PEM, without password; or a secret of 32 bytes or more in base64url, alone on its
+    // line. Null with a fault that says nothing of the key.
     static std::unique_ptr<signing_key> read(const std::string& pem, std::string& fault);
 
     signing_key(const signing_key&) = delete;
     signing_key& operator=(const signing_key&) = delete;
-    ~signing_key() { mbedtls_pk_free(&key_); }
+    ~signing_key();
 
-    // "ES256" or "RS256".
-    const char* algorithm() const noexcept { return is_rsa_ ? "RS256" : "ES256"; }
-    // As tokens have it: r and s of 32 bytes each, or the number of RSA (RFC 7518 §3.3, §3.4).
+    // "ES256", "RS256" or "HS256".
+    const char* algorithm() const noexcept {
+        return is_secret() ? "HS256" : is_rsa_ ? "RS256" : "ES256";
+    }
+    // Whether the key that verifies is the one that signs.
+    bool is_secret() const noexcept { return !secret_.empty(); }
+    // As tokens have it: r and s of 32 bytes each, the number of RSA, or 32 bytes of HMAC (RFC 7518
+    // §3.2 to §3.4).
     std::string sign(std::string_view text);
-    // The private key; the caller wipes it.
+    // The private key as read() takes it; the caller wipes it.
     std::string pem();
-    // The public key as a JSON Web Key (RFC 7517) of that id, which must need no escapes.
+    // The public key, or the secret, as a JSON Web Key (RFC 7517) of that id, which must need no
+    // escapes.
     std::string jwk(std::string_view id);
 
  private:
@@ -38,6 +46,7 @@ class signing_key {
 
     mbedtls_pk_context key_;
     bool is_rsa_ = false;
+    std::string secret_;  // of HS256, else empty
 };
 
 }  // namespace pillion::crypto

@@ -22,6 +22,7 @@ constexpr std::array<std::string_view, header_ids> names = {
     "upgrade",
     "user-agent",
     "x-request-id",
+    "x-api-key",
     "x-forwarded-for",
     "traceparent",
     "tracestate",
@@ -68,6 +69,8 @@ header_id find_header_id(std::string_view lower_name) noexcept {
             return pick<upgrade>(text);
         case 8:
             return pick<mcp_name>(text);
+        case 9:
+            return pick<x_api_key>(text);
         case 10:
             return pick<mcp_method, user_agent, connection, tracestate>(text);
         case 11:

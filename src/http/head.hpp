@@ -45,6 +45,7 @@ enum class header_id : std::uint8_t {
     upgrade,
     user_agent,
     x_request_id,
+    x_api_key,
     x_forwarded_for,
     traceparent,
     tracestate,

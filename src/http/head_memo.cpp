@@ -5,6 +5,7 @@
 
 #include "base/ascii.hpp"
 #include "base/swar.hpp"
+#include "base/wipe.hpp"
 #include "http/scan.hpp"
 
 namespace pillion::http {
@@ -95,6 +96,9 @@ request_head* head_memo::add(const request_head& parsed) noexcept {
     }
     entry& kept = entries_[next_];
     next_ = (next_ + 1) % entries;
+    if (kept.bytes > parsed.bytes) {
+        base::wipe(kept.text + parsed.bytes, kept.bytes - parsed.bytes);
+    }
     kept.bytes = parsed.bytes;
     kept.head = parsed;
     kept.head.rebase(kept.text);
@@ -117,6 +121,7 @@ request_head* head_memo::add(const request_head& parsed) noexcept {
 
 void head_memo::clear() noexcept {
     for (entry& kept : entries_) {
+        base::wipe(kept.text, kept.bytes);
         kept.bytes = 0;
     }
 }

@@ -7,7 +7,8 @@
 // pays a look at the ones kept, and is soon no longer kept at all.
 //
 // Comparing takes the same time wherever the difference is: heads carry credentials.
-// Its memory is fixed. Thread: its owner's.
+// What a head leaves behind when another one takes its place is wiped, and all at the end. Its
+// memory is fixed. Thread: its owner's.
 #pragma once
 
 #include <cstddef>
@@ -23,6 +24,7 @@ class head_memo {
     head_memo() noexcept = default;
     head_memo(const head_memo&) = delete;
     head_memo& operator=(const head_memo&) = delete;
+    ~head_memo() { clear(); }
 
     // The head at the begin of data[0..size), if it is one of those that are kept; nullptr
     // otherwise, which says nothing about it. Its views point into the memo and are valid until the
@@ -33,7 +35,7 @@ class head_memo {
     // is none to keep.
     request_head* add(const request_head& parsed) noexcept;
 
-    // The limits of the parser have changed.
+    // The limits of the parser have changed. Forgets all there is.
     void clear() noexcept;
 
  private:

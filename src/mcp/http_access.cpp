@@ -28,9 +28,28 @@ std::string_view bearer_of(std::string_view value) noexcept {
 // A b64token (RFC 6750 §2.1). Not asked of a token that is known: 400 bytes of it cost 3000
 // instructions, a quarter of a call's.
 bool may_be_token(std::string_view token) noexcept {
-    return !token.empty() && std::all_of(token.begin(), token.end(), [](char c) {
+    return std::all_of(token.begin(), token.end(), [](char c) {
         return base::is_alnum(c) || std::string_view("-._~+/=").find(c) != std::string_view::npos;
     });
+}
+
+// What a request shows of who sends it.
+struct shown_credential {
+    std::string_view text;  // empty: nothing that we understand
+    auth::credential kind = auth::credential::bearer;
+    std::size_t count = 0;
+};
+
+shown_credential shown_by(const http::request_head& head, bool keys_count) noexcept {
+    shown_credential out;
+    const std::size_t keys = keys_count ? head.count(header_id::x_api_key) : 0;
+    out.count = head.count(header_id::authorization) + keys;
+    if (out.count == 1) {
+        out.kind = keys == 1 ? auth::credential::api_key : auth::credential::bearer;
+        out.text = keys == 1 ? base::trim_ows(head.get(header_id::x_api_key))
+                             : bearer_of(head.get(header_id::authorization));
+    }
+    return out;
 }
 
 // As a quoted string (RFC 9110 §5.6.4). Names of servers and scopes are ours, URLs have been
@@ -72,12 +91,10 @@ bool http_transport::is_metadata(std::string_view path) const noexcept {
 // charged to the address before anything is looked at, because a signature costs a millisecond.
 std::uint16_t http_transport::authenticate(const http::exchange& ex, http_client& c) {
     const http::request_head& head = ex.head();
-    const std::size_t count = head.count(header_id::authorization);
-    const std::string_view token =
-        count == 1 ? bearer_of(head.get(header_id::authorization)) : std::string_view();
+    const auto [token, kind, count] = shown_by(head, options_.access->api_keys != nullptr);
     const std::int64_t now_s = engine_.loop().unix_ms() / 1000;
     if (!token.empty() && c.identity != nullptr && c.access == accesses_ &&
-        c.identity->still_is(token, now_s)) {
+        c.identity->still_is(token, now_s, kind)) {
         return 0;
     }
     c.identity = nullptr;
@@ -93,12 +110,12 @@ std::uint16_t http_transport::authenticate(const http::exchange& ex, http_client
         return why.http_status;
     }
     if (count > 1) {
-        return refuse_access(ex, 400, "invalid_request", "more than one Authorization");
+        return refuse_access(ex, 400, "invalid_request", "more than one credential");
     }
-    if (!may_be_token(token)) {
+    if (token.empty() || (kind == auth::credential::bearer && !may_be_token(token))) {
         return refuse_access(ex, 401, {}, {});
     }
-    auth::authenticator::answer found = authenticator_->check(token, now_s);
+    auth::authenticator::answer found = authenticator_->check(token, now_s, kind);
     if (found.who == nullptr) {
         return refuse_access(ex, 401, "invalid_token", words_of(found.why));
     }
@@ -114,6 +131,7 @@ std::uint16_t http_transport::authenticate(const http::exchange& ex, http_client
 // in, and to what.
 std::uint16_t http_transport::take_vouched(const http::exchange& ex, http_client& c) {
     const auto& grants = options_.access->grants;
+    c.from.limited = false;  // whatever held before a reload
     if (grants.empty()) {
         return 0;
     }
@@ -137,12 +155,12 @@ std::uint16_t http_transport::refuse_access(const http::exchange& ex, std::uint1
                                log::kv("status", status),
                                log::kv("reason", error.empty() ? "no token" : description)});
     const auth::scope_list& first = options_.access->first_scopes;
-    challenge_ = challenge(ex.head(), error, description,
+    challenge_ = challenge(ex, error, description,
                            auth::joined(first.empty() ? engine_.registered().scopes() : first));
     return status;
 }
 
-std::string http_transport::challenge(const http::request_head& head, std::string_view error,
+std::string http_transport::challenge(const http::exchange& ex, std::string_view error,
                                       std::string_view description, std::string_view scopes) const {
     std::string made = "Bearer";
     add_quoted(made, "realm", engine_.registered().info().name);
@@ -157,17 +175,24 @@ std::string http_transport::challenge(const http::request_head& head, std::strin
     }
     if (options_.access != nullptr && !options_.access->issuers.empty()) {
         add_quoted(made, "resource_metadata",
-                   base_url(head) + std::string(metadata_path) + options_.path);
+                   base_url(ex) + std::string(metadata_path) + options_.path);
     }
     return made;
 }
 
 // How the client sees this server.
-std::string http_transport::base_url(const http::request_head& head) const {
+std::string http_transport::base_url(const http::exchange& ex) const {
     if (!options_.external_url.empty()) {
         return options_.external_url;
     }
-    return (options_.secure ? "https://" : "http://") + std::string(head.host());
+    std::string_view scheme = options_.secure ? "https" : "http";
+    std::string_view host = ex.head().host();
+    if (options_.proxies.trusts(ex.peer_address())) {
+        const http::forwarded seen = http::forwarded_of(ex.head());
+        scheme = seen.scheme.empty() ? scheme : seen.scheme;
+        host = seen.host.empty() ? host : seen.host;
+    }
+    return std::string(scheme) + "://" + std::string(host);
 }
 
 void http_transport::handle_metadata(http::exchange& ex) {
@@ -175,7 +200,7 @@ void http_transport::handle_metadata(http::exchange& ex) {
     json::writer w(body);
     w.begin_object();
     w.key_raw(R"("resource":)");
-    w.string_lossy(base_url(ex.head()) + options_.path);
+    w.string_lossy(base_url(ex) + options_.path);
     w.key_raw(R"("authorization_servers":)");
     w.begin_array();
     for (const auth::auth_options::issuer& one : options_.access->issuers) {

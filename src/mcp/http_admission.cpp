@@ -1,5 +1,8 @@
 // What an HTTP request's head alone decides (the first half of mcp/http_transport.hpp): whether
 // anybody is listened to at all, before the body is read.
+#include <algorithm>
+
+#include "base/ascii.hpp"
 #include "base/log.hpp"
 #include "http/media.hpp"
 #include "http/response_writer.hpp"
@@ -38,8 +41,18 @@ int code_of(std::uint16_t status) noexcept {
 
 // Secrets do not belong where proxies log them (STANDARD row 38).
 bool token_in_query(std::string_view query) noexcept {
-    constexpr std::string_view name = "access_token=";
-    return query.starts_with(name) || query.find("&access_token=") != query.npos;
+    while (!query.empty()) {
+        const std::size_t end = std::min(query.find('&'), query.size());
+        const std::string_view one = query.substr(0, end);
+        const std::string_view name = one.substr(0, one.find('='));
+        for (const std::string_view secret : {"access_token", "api_key", "apikey", "token"}) {
+            if (name.size() < one.size() && base::equals_ignore_case(name, secret)) {
+                return true;
+            }
+        }
+        query.remove_prefix(std::min(end + 1, query.size()));
+    }
+    return false;
 }
 
 void free_client(void* tag) noexcept { delete static_cast<http_client*>(tag); }

@@ -63,7 +63,7 @@ void http_client::reply(request& r, base::byte_buffer message, std::uint16_t htt
     std::size_t count = cors_headers(origin).put(extra);
     std::string challenge;
     if (!r.lacking.empty()) {
-        challenge = way_.challenge(ex.head(), "insufficient_scope", {}, r.lacking);
+        challenge = way_.challenge(ex, "insufficient_scope", {}, r.lacking);
         extra[count++] = {"WWW-Authenticate", challenge};
     }
     if (r.mid == method_id::initialize && r.session != nullptr) {

@@ -393,6 +393,7 @@ void http_transport::handle_options(http::exchange& ex) {
         extra[count++] = {
             "Access-Control-Allow-Headers",
             asked.empty() ? std::string_view("Content-Type, Accept, Authorization, "
+                                             "X-API-Key, "
                                              "Mcp-Session-Id, MCP-Protocol-Version, Mcp-Method, "
                                              "Mcp-Name, Last-Event-ID, X-Request-Id, "
                                              "X-Request-Timeout-Ms, "

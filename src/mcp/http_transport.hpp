@@ -15,6 +15,7 @@
 #include "http/field_memo.hpp"
 #include "http/media.hpp"
 #include "http/origin.hpp"
+#include "http/proxies.hpp"
 #include "mcp/engine.hpp"
 #include "rpc/envelope.hpp"
 
@@ -34,6 +35,7 @@ struct http_options {
     // How clients see this address: "https://host[:port]", or empty: as their Host has it.
     std::string external_url;
     bool secure = false;  // it speaks https
+    http::proxy_list proxies;
 
     http_options(std::string endpoint_path, http::origin_policy policy, bool host_checked,
                  bool sse_served)
@@ -53,7 +55,7 @@ class http_transport final : public http::request_handler {
     http::admission admit(const http::exchange& ex) noexcept override;
     void handle(http::exchange& ex) noexcept override;
     // The value of WWW-Authenticate (RFC 6750 §3); what is empty is left out.
-    std::string challenge(const http::request_head& head, std::string_view error,
+    std::string challenge(const http::exchange& ex, std::string_view error,
                           std::string_view description, std::string_view scopes) const;
     std::string_view refuse(const http::request_head* head, std::uint16_t status,
                             std::string_view reason, std::string_view request_id,
@@ -96,7 +98,7 @@ class http_transport final : public http::request_handler {
     std::uint16_t take_vouched(const http::exchange& ex, http_client& c);
     std::uint16_t refuse_access(const http::exchange& ex, std::uint16_t status,
                                 std::string_view error, std::string_view description);
-    std::string base_url(const http::request_head& head) const;
+    std::string base_url(const http::exchange& ex) const;
     void handle_metadata(http::exchange& ex);
     // http_health.cpp
     void handle_health(http::exchange& ex);

@@ -2,8 +2,8 @@
 // for its numbers, adds up what comes back and answers; a shard that does not answer in time is
 // left out, and the page says so.
 //
-// Numbers are the same to anybody who may connect; nothing in them was sent by a client. Thread:
-// its shard.
+// Numbers are the same to anybody who may connect and, where users are configured, knows a
+// password; nothing in them was sent by a client. Thread: its shard.
 #pragma once
 
 #include <string>
@@ -12,6 +12,7 @@
 #include "http/exchange.hpp"
 #include "http/origin.hpp"
 #include "mcp/engine.hpp"
+#include "mcp/metrics_guard.hpp"
 
 namespace pillion::mcp {
 
@@ -21,6 +22,8 @@ class metrics_endpoint final : public http::request_handler {
     metrics_endpoint(engine& e, http::origin_policy origins, bool check_host);
     // From the next request on.
     void change(http::origin_policy to) noexcept { origins_ = std::move(to); }
+    // Who may read it; null: whoever can reach the address.
+    void change_users(std::shared_ptr<const auth::user_list> to) { guard_.change(std::move(to)); }
 
     http::admission admit(const http::exchange& ex) noexcept override;
     void handle(http::exchange& ex) noexcept override;
@@ -33,6 +36,7 @@ class metrics_endpoint final : public http::request_handler {
     engine& engine_;
     http::origin_policy origins_;
     bool check_host_;
+    metrics_guard guard_;
 };
 
 }  // namespace pillion::mcp

@@ -2,8 +2,8 @@
 log that it must get.
 
 A case is a function from the `trade` (who can sign, and what was signed for whom) to the bytes of a
-request, the status, the `error` of the challenge (NO_CHALLENGE: none), and the event and the words of
-the log. What is asserted for all of them is in test_refused().
+request, the status, the `error` of the challenge (NO_CHALLENGE: none), and the event and the words
+of the log. What is asserted for all of them is in test_refused().
 """
 
 import hashlib
@@ -77,7 +77,8 @@ without("nothing")
 for way, method, target in (("GET", b"GET", b"/mcp"), ("DELETE", b"DELETE", b"/mcp"),
                             ("an SSE stream", b"GET", b"/sse")):
     case(f"nothing on {way}", lambda t, method=method, target=target: (
-        method + b" " + target + b" HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n"),
+        method + b" " + target +
+        b" HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n"),
          401, None, "auth.refused", "no token")
 without("nothing to a stream's address", target=b"/messages?sessionId=x")
 for value in (b"Bearer", b"Bearer ", b"Basic YTpi", b"Digest x", OPAQUE.encode(), b"Bearer a b",
@@ -275,11 +276,11 @@ def replaced(name, words, make):
 
 
 case("two tokens", lambda t: request(bearer(t.token()), bearer(t.token())), 400, "invalid_request",
-     "auth.refused", "more than one Authorization")
+     "auth.refused", "more than one credential")
 case("two tokens, one of them good", lambda t: request(bearer(OPAQUE), bearer("x")), 400,
-     "invalid_request", "auth.refused", "more than one Authorization")
+     "invalid_request", "auth.refused", "more than one credential")
 case("Basic beside a token", lambda t: request(bearer(OPAQUE), b"Authorization: Basic YTpi"), 400,
-     "invalid_request", "auth.refused", "more than one Authorization")
+     "invalid_request", "auth.refused", "more than one credential")
 for target in (b"/mcp?access_token=%s", b"/mcp?a=1&access_token=%s", b"/sse?access_token=%s",
                b"/messages?sessionId=x&access_token=%s"):
     case(f"in the query: {target.decode()}", lambda t, target=target: request(

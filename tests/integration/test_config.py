@@ -144,9 +144,9 @@ def test_the_published_schema_is_the_printed_one():
 
 def test_every_flag_has_its_key():
     text = run_program(pillion_bin(), "serve", "--help", text=True).stdout
-    flags = set(re.findall(r"--[a-z][a-z-]*", text)) - {"--help", "--config"}
+    flags = set(re.findall(r"--[a-z][a-z0-9-]*", text)) - {"--help", "--config"}
     described = json.dumps(json.loads(SCHEMA.read_text(encoding="utf-8")))
-    keys = set(re.findall(r"Flag: (--[a-z-]+)", described))
+    keys = set(re.findall(r"Flag: (--[a-z0-9-]+)", described))
     assert flags == keys
 
 
@@ -179,13 +179,13 @@ def test_the_example_of_the_readme(tmp_path):
 def test_the_table_of_the_readme_is_that_of_the_schema():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     section = re.search(r"^## Configuration\n(.*?)(?=^## )", text, re.DOTALL | re.MULTILINE)[1]
-    rows = re.findall(r"^\| `([a-z]+\.[a-z_]+)` \|(.*)\|(.*)\|(.*)\|$", section, re.MULTILINE)
+    rows = re.findall(r"^\| `([a-z]+\.[a-z0-9_]+)` \|(.*)\|(.*)\|(.*)\|$", section, re.MULTILINE)
     schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
     wanted = []
     for name, part in schema["properties"].items():
         for key, value in part.get("properties", {}).items():
             flag, default = (re.search(pattern, value["description"]) for pattern in
-                             (r"Flag: (--[a-z-]+)", r"Default: (.*?)\. (?:SIGHUP|Changed)"))
+                             (r"Flag: (--[a-z0-9-]+)", r"Default: (.*?)\. (?:SIGHUP|Changed)"))
             live = "SIGHUP" in value["description"]
             wanted.append((f"{name}.{key}", f"`{flag[1]}`" if flag else "",
                            default[1] if default else "", "changes it" if live else ""))

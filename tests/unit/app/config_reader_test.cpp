@@ -81,7 +81,7 @@ options:
         "2:9: http.port: \"70000\" is not a number from 0 to 65535\n"
         "3:3: http: unknown key \"prot\"; there are host, port, listen, path, "
         "allowed_origins, allowed_hosts, unix_users, unix_groups, insecure_no_auth, legacy_sse, "
-        "timeout_header\n"
+        "timeout_header, trusted_proxies\n"
         "4:9: http.path: \"mcp\" is not a path that begins with / and holds no blank, ? or "
         "#\n"
         "7:7: http.allowed_origins: \"nonsense\" is not an origin (scheme://host[:port], "

@@ -55,6 +55,49 @@ class secret_file {
     std::string folder_;
 };
 
+TEST(settings, the_environment_names_files_of_secrets) {
+    settings_case c;
+    const secret_file keys(key_text);
+    c.variables = {{"PILLION_STATE_KEYS_FILE", keys.path()}, {"PILLION_API_KEYS_FILE", ""}};
+    c.flags = read_environment(c.keys, c.from());
+    EXPECT_FALSE(c.flags[static_cast<std::size_t>(key_id::auth_api_keys)].given);
+    EXPECT_FALSE(c.make("").random_state_keys);
+    EXPECT_EQ(c.said(), "");
+    c.variables["PILLION_STATE_KEYS_FILE"] = "/no/such/file";
+    c.flags = read_environment(c.keys, c.from());
+    c.make("server: {state_keys: 'ignored'}");
+    EXPECT_EQ(c.said(), "PILLION_STATE_KEYS_FILE: \"/no/such/file\": it cannot be read\n");
+}
+
+// No secret is taken from the command line or the environment itself.
+TEST(settings, every_key_of_a_secret_has_a_variable) {
+    settings_case c;
+    std::size_t named = 0;
+    for (const config_key& key : c.keys) {
+        named += key.variable.empty() ? 0U : 1U;
+        EXPECT_TRUE(key.variable.empty() ||
+                    (key.variable.starts_with("PILLION_") && key.variable.ends_with("_FILE")));
+        EXPECT_TRUE(key.type != value_type::secret || !key.variable.empty()) << key.path();
+    }
+    EXPECT_EQ(named, 5U);
+}
+
+TEST(settings, users_of_metrics_need_https_or_this_machine) {
+    settings_case c;
+    const secret_file users(
+        "a "
+        "pbkdf2-sha256$10000$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n");
+    const std::string with_users = "users: '" + users.path() + "'";
+    const settings made = c.make("metrics: {listen: '127.0.0.1:9464', " + with_users + "}");
+    EXPECT_EQ(c.said(), "");
+    EXPECT_NE(made.metrics_users, nullptr);
+    EXPECT_TRUE(made.metrics_listen);
+    c.make("metrics: {listen: '0.0.0.0:9464', " + with_users + "}");
+    EXPECT_NE(c.said().find("passwords"), std::string::npos) << c.said();
+    c.make("metrics: {" + with_users + "}");
+    EXPECT_NE(c.said().find("needs --metrics-listen"), std::string::npos) << c.said();
+}
+
 TEST(settings, defaults_are_those_of_the_table) {
     settings_case c;
     const settings made = c.make("");

@@ -74,6 +74,33 @@ TEST(authenticator, a_token_is_judged_once_and_known_from_then_on) {
     EXPECT_EQ(a->judged(), 2U);
 }
 
+TEST(authenticator, a_key_is_no_token_and_a_token_no_key) {
+    auth_options options;
+    std::string fault;
+    auto list = token_list::parse("ci " + hex_digest(secret) + " tools:call\n", fault);
+    ASSERT_TRUE(list) << fault;
+    options.api_keys = std::make_shared<const token_list>(std::move(*list));
+    EXPECT_TRUE(options.any());
+    std::size_t index = 0;
+    const auto a = authenticator::make(options, fault, index);
+    ASSERT_NE(a, nullptr) << fault;
+    for (int round = 0; round < 3; ++round) {
+        const auto found = a->check(secret, now, credential::api_key);
+        ASSERT_NE(found.who, nullptr);
+        EXPECT_EQ(found.who->principal, "key:ci");
+        EXPECT_EQ(found.who->scopes, std::vector<std::string>{"tools:call"});
+        EXPECT_TRUE(found.who->still_is(secret, now, credential::api_key));
+        EXPECT_FALSE(found.who->still_is(secret, now));
+        // The same bytes, remembered as a key, let in nobody as a token.
+        EXPECT_EQ(a->check(secret, now).who, nullptr);
+    }
+    EXPECT_EQ(a->known(), 2U);
+    EXPECT_EQ(a->check(secret + "0", now, credential::api_key).why, token_fault::unknown);
+    const auto tokens = make(true);
+    EXPECT_NE(tokens->check(secret, now).who, nullptr);
+    EXPECT_EQ(tokens->check(secret, now, credential::api_key).who, nullptr);
+}
+
 TEST(authenticator, what_is_remembered_ends_with_the_token) {
     const auto a = make();
     const std::string token = token_of("alice", now + 30);

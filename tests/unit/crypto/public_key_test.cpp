@@ -100,6 +100,26 @@ TEST(signing_key, what_it_signs_its_public_half_verifies) {
     EXPECT_NE(fault, "");
 }
 
+TEST(signing_key, a_secret_signs_what_it_verifies) {
+    const auto key = signing_key::new_secret();
+    std::string fault;
+    const auto again = signing_key::read(key->pem(), fault);
+    ASSERT_NE(again, nullptr) << fault;
+    EXPECT_STREQ(again->algorithm(), "HS256");
+    EXPECT_TRUE(again->is_secret());
+    const auto jwk = json::document::parse(key->jwk("one"));
+    ASSERT_TRUE(jwk);
+    EXPECT_EQ(jwk->root()["kty"].str(), "oct");
+    const auto half = public_key::hmac(decode(jwk->root()["k"].str()));
+    ASSERT_NE(half, nullptr);
+    EXPECT_TRUE(half->verify("text", again->sign("text")));
+    EXPECT_FALSE(half->verify("text", key->sign("another")));
+    EXPECT_FALSE(half->verify("text", signing_key::new_secret()->sign("text")));
+    // 31 bytes are too few.
+    EXPECT_EQ(signing_key::read(std::string(42, 'A'), fault), nullptr);
+    EXPECT_NE(signing_key::read(std::string(43, 'A'), fault), nullptr);
+}
+
 TEST(same_secret, compares_all_of_it) {
     EXPECT_TRUE(same_secret("", ""));
     EXPECT_TRUE(same_secret("abc", "abc"));

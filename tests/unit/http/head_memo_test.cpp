@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 #include <memory>
+#include <new>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -159,6 +160,37 @@ TEST(head_memo, never_says_what_the_parser_would_not) {
         "HostContentTypeAcceptMCPProtocolVersionMcpMethodMcpNameXyXRequestIdTraceparent"
         "ContentLength";
     EXPECT_EQ(known, static_cast<int>(usual_head.size() + names.size() + 27 + 4 * (93 + 128) + 2));
+}
+
+// Whether the bytes of a memo hold a text.
+bool holds(const void* memo, std::string_view text) {
+    const std::string_view all(static_cast<const char*>(memo), sizeof(head_memo));
+    return all.find(text) != all.npos;
+}
+
+// Credentials of clients that have gone are not to be found in memory.
+TEST(head_memo, what_was_replaced_or_cleared_is_wiped) {
+    const auto head_of = [](const std::string& fields) {
+        return "GET /mcp HTTP/1.1\r\nHost: a\r\n" + fields + "\r\n";
+    };
+    const std::string long_head =
+        head_of("X-Padding: " + std::string(200, 'p') + "\r\nAuthorization: Bearer s3cr3t\r\n");
+    alignas(head_memo) unsigned char room[sizeof(head_memo)];
+    auto* const memo = new (room) head_memo;
+    teach(*memo, long_head);
+    EXPECT_TRUE(holds(room, "s3cr3t"));
+    for (int i = 0; i < 8; ++i) {
+        EXPECT_TRUE(holds(room, "s3cr3t")) << i;
+        teach(*memo, head_of("X-Other: " + std::to_string(i) + "\r\n"));
+    }
+    EXPECT_FALSE(holds(room, "s3cr3t"));
+    teach(*memo, long_head);
+    EXPECT_TRUE(holds(room, "s3cr3t"));
+    memo->clear();
+    EXPECT_FALSE(holds(room, "s3cr3t"));
+    teach(*memo, long_head);
+    memo->~head_memo();
+    EXPECT_FALSE(holds(room, "s3cr3t"));
 }
 
 TEST(head_memo, a_part_of_a_head_is_no_head) {

@@ -1,0 +1,36 @@
+#include "app/key_reader.hpp"
+
+#include <utility>
+
+#include "app/config_reader.hpp"
+
+namespace pillion::app {
+
+void key_reader::fault(key_id id, std::size_t index, const std::string& text) {
+    const config_value& value = of(id);
+    const config_key& key = keys_[index_of(id)];
+    const bool in_file = !value.from_flag && index < value.places.size();
+    const std::string name = in_file                  ? key.path()
+                             : value.from_environment ? key.variable
+                                                      : key.flag;
+    faults_.push_back({in_file ? value.places[index] : file_place(), name + ": " + text});
+}
+
+std::string key_reader::path_of(const config_value& value, std::string path) const {
+    return !value.from_flag && !path.starts_with('/') && !folder_.empty() ? folder_ + "/" + path
+                                                                          : path;
+}
+
+bool key_reader::read_file(key_id id, std::size_t index, settings& to, std::string& text) {
+    const config_value& value = of(id);
+    std::string path = path_of(value, value.texts[index]);
+    std::string why;
+    if (!read_whole_file(path, text, why)) {
+        fault(id, index, shown_path(path) + ": " + why);
+        return false;
+    }
+    to.watched.push_back(std::move(path));
+    return true;
+}
+
+}  // namespace pillion::app

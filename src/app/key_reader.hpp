@@ -1,0 +1,52 @@
+// key_reader: the values of keys by their ids, the files they name, and faults in the words of
+// whoever gave the value. What makes settings from values is written with it.
+//
+// Thread: the one that makes the settings.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "app/config_fault.hpp"
+#include "app/config_keys.hpp"
+#include "app/config_value.hpp"
+#include "app/settings.hpp"
+
+namespace pillion::app {
+
+class key_reader {
+ public:
+    // `folder` is where relative names of files begin that the configuration file gives.
+    key_reader(const config_table& keys, const config_values& values, std::string folder,
+               config_faults& faults)
+        : keys_(keys), values_(values), folder_(std::move(folder)), faults_(faults) {}
+
+    static constexpr std::size_t index_of(key_id id) { return static_cast<std::size_t>(id); }
+    const config_value& of(key_id id) const { return values_[index_of(id)]; }
+    bool given(key_id id) const { return of(id).given; }
+    std::string_view text(key_id id) const { return of(id).text(); }
+    std::int64_t number(key_id id, std::int64_t fallback) const {
+        return given(id) ? of(id).number : fallback;
+    }
+    bool flag(key_id id) const { return number(id, 0) != 0; }
+    std::size_t size(key_id id, std::size_t fallback) const {
+        return static_cast<std::size_t>(number(id, static_cast<std::int64_t>(fallback)));
+    }
+
+    // About the `index`th text of a key, in the words of who gave it.
+    void fault(key_id id, std::size_t index, const std::string& text);
+    // The `index`th file that a key names. False with a fault; else the file is one to be watched.
+    bool read_file(key_id id, std::size_t index, settings& to, std::string& text);
+    // A name of a file that a value gave, as it can be opened.
+    std::string path_of(const config_value& value, std::string path) const;
+
+ protected:
+    const config_table& keys_;
+    const config_values& values_;
+    std::string folder_;
+    config_faults& faults_;
+};
+
+}  // namespace pillion::app

@@ -1,0 +1,179 @@
+"""X-API-Key: who is let in by a key, who is not, and what those hear (STANDARD rows 38, 45, 87)."""
+
+import pytest
+
+from http_client import Connection
+from server_process import fixture_bin, run_program
+from test_auth import ECHO, Issuer, ask, refused
+from mcp_client import compact, modern_params
+from tokens import listed
+
+pytestmark = [pytest.mark.asan, pytest.mark.tls]
+
+KEY = "0123456789abcdef0123456789abcdef"
+OTHER = "fedcba9876543210fedcba9876543210"
+
+
+@pytest.fixture(scope="module")
+def issuer(tmp_path_factory):
+    return Issuer(tmp_path_factory.mktemp("issuer"))
+
+
+@pytest.fixture
+def keys(tmp_path):
+    path = tmp_path / "keys"
+    path.write_text("# programs\n" + listed("ci", KEY, "tools:call"), encoding="ascii")
+    return path
+
+
+@pytest.fixture
+def guarded(start, keys, issuer):
+    return start("--api-keys", keys, *issuer.flags, "--log-level", "debug")
+
+
+def by_key(address, *values, headers=(), **more):
+    return ask(address, headers=[*(("X-API-Key", value) for value in values), *headers], **more)
+
+
+def test_a_key_lets_in(guarded):
+    for _ in range(2):
+        response = by_key(guarded.address, KEY, method="tools/call", params=ECHO)
+        assert response.status == 200
+    guarded.wait_for_log("principal=key:ci")
+    assert ask(guarded.address, headers=[("x-api-KEY", f" {KEY}\t")]).status == 200
+
+
+def test_a_key_beside_tokens(guarded, issuer):
+    """On one connection, each request is whose credential it shows."""
+    with Connection(guarded.address) as connection:
+        def call(*headers):
+            return connection.request("POST", "/mcp", [
+                ("Content-Type", "application/json"),
+                ("Accept", "application/json, text/event-stream"),
+                ("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "tools/call"),
+                ("Mcp-Name", "echo"), *headers],
+                compact({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+                         "params": modern_params(ECHO)}))
+        token = issuer.token("alice")
+        for header, name in [(("X-API-Key", KEY), "key:ci"),
+                             (("Authorization", f"Bearer {token}"), "|alice")] * 2:
+            response = call(header)
+            assert response.status == 200
+            assert name in guarded.wait_for_log(f"request_id={response['X-Request-Id']}")
+        # What was let in as a key is none as a token, and the other way round.
+        refused(call(("Authorization", f"Bearer {KEY}")), "invalid_token")
+        refused(call(("X-API-Key", token)), "invalid_token")
+        assert call(("X-API-Key", KEY)).status == 200
+
+
+def test_several_credentials_are_none(guarded, issuer):
+    refused(by_key(guarded.address, KEY, KEY), "invalid_request", 400)
+    refused(by_key(guarded.address, KEY, OTHER), "invalid_request", 400)
+    for value in (f"Bearer {issuer.token()}", "Basic YTpi", ""):
+        refused(by_key(guarded.address, KEY, headers=[("Authorization", value)]),
+                "invalid_request", 400)
+
+
+@pytest.mark.parametrize("value", [OTHER, KEY[:-1], KEY + "0", KEY.upper(), f"Bearer {KEY}", "x",
+                                   "k" * 9000])
+def test_keys_that_let_nobody_in(guarded, value):
+    response = by_key(guarded.address, value)
+    challenge = refused(response, "invalid_token")
+    assert "on no list" in challenge["error_description"]
+    line = guarded.wait_for_log(response["X-Request-Id"])
+    assert "auth.refused" in line and "no list" in line
+
+
+def test_without_a_key(guarded):
+    refused(ask(guarded.address))
+    refused(by_key(guarded.address, ""))
+
+
+def test_keys_are_never_shown(guarded):
+    for value in (KEY, OTHER):
+        response = by_key(guarded.address, value, method="tools/call", params=ECHO)
+        assert value not in str(response.headers) + response.body.decode()
+    guarded.wait_for_log("auth.refused")
+    guarded.wait_for_log("principal=key:ci")
+    assert not [line for line in guarded.log if KEY in line or OTHER in line]
+
+
+@pytest.mark.row(38)
+@pytest.mark.parametrize("name", ["access_token", "api_key", "apikey", "token", "API_KEY",
+                                  "Access_Token"])
+def test_secrets_in_the_url(guarded, name):
+    for query in (f"?{name}={KEY}", f"?a=b&{name}={KEY}", f"?{name}={KEY}&a=b"):
+        with Connection(guarded.address) as connection:
+            response = connection.request("POST", "/mcp" + query, [
+                ("Content-Type", "application/json"), ("X-API-Key", KEY),
+                ("Accept", "application/json, text/event-stream")], b"{}")
+            assert response.status == 400
+
+
+@pytest.mark.row(38)
+@pytest.mark.parametrize("query", ["?tokens=1", "?my_token=1", "?a=token", "?token", "?key=1",
+                                   "?sessionId=token=", "?a=api_key=1"])
+def test_what_is_no_secret_in_the_url(guarded, query):
+    with Connection(guarded.address) as connection:
+        assert connection.request("GET", "/" + query, [("Accept", "text/html")]).status == 200
+
+
+def test_the_header_means_nothing_elsewhere(start, issuer, server):
+    assert by_key(server.address, OTHER, OTHER).status == 200
+    tokens_only = start(*issuer.flags)
+    assert by_key(tokens_only.address, OTHER, headers=[
+        ("Authorization", f"Bearer {issuer.token()}")]).status == 200
+    refused(by_key(tokens_only.address, KEY))
+
+
+def test_preflights_may_ask_for_it(guarded):
+    with Connection(guarded.address) as connection:
+        response = connection.request("OPTIONS", "/mcp", [
+            ("Origin", f"http://localhost:{guarded.port}"),
+            ("Access-Control-Request-Method", "POST")])
+        assert "X-API-Key" in response["Access-Control-Allow-Headers"]
+
+
+def test_a_key_that_was_taken_away(start, keys):
+    server = start("--api-keys", keys)
+    with Connection(server.address) as kept:
+        def call():
+            return kept.request("POST", "/mcp", [
+                ("Content-Type", "application/json"), ("X-API-Key", KEY),
+                ("Accept", "application/json, text/event-stream"),
+                ("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "tools/list")],
+                compact({"jsonrpc": "2.0", "id": 1, "method": "tools/list",
+                         "params": modern_params(None)}))
+        assert call().status == 200
+        fresh = keys.with_suffix(".new")
+        fresh.write_text(listed("ci", OTHER), encoding="ascii")
+        fresh.rename(keys)
+        server.wait_for_log("config.reloaded")
+        # The loop takes the new settings in its next turn.
+        answers = iter(lambda: call().status, 401)
+        assert sum(1 for _ in answers) < 1000
+        assert by_key(server.address, OTHER).status == 200
+
+
+def test_strangers_are_charged(start, keys, tmp_path):
+    config = tmp_path / "config.yaml"
+    config.write_text("rates: {address: 1, address_burst: 5}\n", encoding="ascii")
+    server = start("--config", config, "--api-keys", keys)
+    seen = [by_key(server.address, OTHER).status for _ in range(8)]
+    assert seen[:5] == [401] * 5 and 429 in seen[5:], seen
+    assert by_key(server.address, KEY).status == 429  # nobody knows who it is before
+    with pytest.raises(StopIteration):
+        next(line for line in server.log if KEY in line)
+
+
+@pytest.mark.parametrize("text", ["", "# nobody\n", "ci\n", "ci 12\n", "ci " + "g" * 64 + "\n"])
+def test_a_list_that_is_none(tmp_path, text):
+    path = tmp_path / "keys"
+    path.write_text(text, encoding="ascii")
+    done = run_program(fixture_bin(), "serve", "--port", "0", "--api-keys", path)
+    assert done.returncode == 2 and b"--api-keys: " in done.stderr, done
+
+
+def test_keys_go_over_plain_http_on_loopback_only(keys):
+    done = run_program(fixture_bin(), "serve", "--listen", "0.0.0.0:0", "--api-keys", keys)
+    assert done.returncode == 2 and b"--insecure-plain-tokens" in done.stderr, done
