@@ -23,8 +23,6 @@ namespace pillion::app {
 
 namespace {
 
-constexpr int exit_usage = 2;
-
 int usage_fault(const std::string& name, std::string_view text) {
     std::fprintf(stderr, "%s: %.*s\n", name.c_str(), static_cast<int>(text.size()), text.data());
     return exit_usage;

@@ -8,6 +8,8 @@
 
 namespace pillion::app {
 
+inline constexpr int exit_usage = 2;
+
 // Reads the command line, runs the start hooks, freezes the definitions and runs the command.
 int run_command(server& s, int argc, char** argv);
 

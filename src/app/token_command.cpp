@@ -10,6 +10,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "app/cli.hpp"
 #include "app/config_value.hpp"
 #include "app/token_files.hpp"
 #include "auth/jwt.hpp"
@@ -26,7 +27,6 @@ namespace pillion::app {
 namespace {
 
 constexpr int exit_failure = 1;
-constexpr int exit_usage = 2;
 constexpr std::size_t kid_bytes_max = 64;
 constexpr std::size_t opaque_bytes = 32;
 constexpr std::size_t password_bytes_min = 8;
