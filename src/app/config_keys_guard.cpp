@@ -22,17 +22,17 @@ void add_guards(config_table& to) {
                   .help = "Take tokens of secrets (HS256), too: whoever checks one can make one",
                   .live = true,
                   .http_only = true});
-    to.push_back({.section = "http",
-                  .name = "trusted_proxies",
-                  .flag = "--trusted-proxies",
-                  .type = text_list,
-                  .min = 1,
-                  .is_valid = http::proxy_list::is_valid,
-                  .expected = "an address, a network (10.0.0.0/8) or unix",
-                  .help = "Proxies whose Forwarded or X-Forwarded-Proto and -Host are believed: "
-                          "addresses, networks, or unix",
-                  .live = true,
-                  .http_only = true});
+    to.push_back(
+        {.section = "http",
+         .name = "trusted_proxies",
+         .flag = "--trusted-proxies",
+         .type = text_list,
+         .min = 1,
+         .is_valid = http::proxy_list::is_valid,
+         .expected = "an address, a network (10.0.0.0/8) or unix",
+         .help = "Proxies whose Forwarded or X-Forwarded-Proto is believed: addresses, unix",
+         .live = true,
+         .http_only = true});
     to.push_back({.section = "metrics",
                   .name = "users",
                   .flag = "--metrics-users",
