@@ -193,7 +193,7 @@ void add_auth(config_table& to) {
                   .flag = "--oidc-jwks",
                   .type = text_list,
                   .min = 1,
-                  .help = "File of each issuer's keys (a JSON Web Key Set), in the same order",
+                  .help = "File or URL of each issuer's keys (a JSON Web Key Set), or discover",
                   .live = true,
                   .http_only = true});
     to.push_back({.section = "auth",
@@ -530,6 +530,7 @@ config_table make_config_table(std::vector<detail::own_option>& own, server_prof
     add_message_limits(all);
     add_caller_limits(all);
     add_rates(all);
+    add_remote_auth(all);
     // One that waits must not keep its pipe from ever being read again.
     all[static_cast<std::size_t>(key_id::in_flight)].min = 2;
     PILLION_ASSERT(all.size() == static_cast<std::size_t>(key_id::own_options));

@@ -93,6 +93,7 @@ enum class key_id : std::uint8_t {
     address_burst,
     handshake_rate,
     handshake_burst,
+    auth_ca,
     own_options,  // how many there are above
 };
 
@@ -135,6 +136,9 @@ using config_table = std::vector<config_key>;
 // All keys; those of the server's own options are in the section "options", with _ for -.
 // `otherwise`: the profile where none is configured.
 config_table make_config_table(std::vector<detail::own_option>& own, server_profile otherwise);
+
+// Of servers that are asked about tokens (config_keys_remote.cpp), at the end of the table.
+void add_remote_auth(config_table& to);
 
 // The keys of one tool, in the order of its table.
 enum class tool_key : std::uint8_t { timeout, concurrent, queue, rate, rate_burst };

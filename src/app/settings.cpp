@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "app/config_reader.hpp"
+#include "app/remote_access.hpp"
+#include "client/lookup.hpp"
 #include "mcp/memory_task_store.hpp"
 
 namespace pillion::app {
@@ -358,12 +360,52 @@ class settings_maker {
         for (std::size_t i = 0; i < issuers.size(); ++i) {
             auth::auth_options::issuer& one = made.issuers.emplace_back();
             one.rules = {issuers[i], audiences};
-            good = read_file(key_id::auth_jwks, i, folder, to, one.keys) && good;
+            good = read_keys(i, folder, to, one) && good;
         }
+        good = read_authorities(to, folder, made) && good;
         good = read_tokens(to, folder, made) && good;
         if (good && made.any() && try_access(made)) {
             to.access = std::make_shared<const auth::auth_options>(std::move(made));
         }
+    }
+
+    // From a file now, or from elsewhere later.
+    bool read_keys(std::size_t index, const std::string& folder, settings& to,
+                   auth::auth_options::issuer& one) {
+        const std::string& from = of(key_id::auth_jwks).texts[index];
+        std::string why;
+        if (!is_remote_source(from)) {
+            return read_file(key_id::auth_jwks, index, folder, to, one.keys);
+        }
+        if (!is_safe_source(from, one.rules.issuer, why)) {
+            fault(key_id::auth_jwks, index, why);
+            return false;
+        }
+        one.source = from;
+        return true;
+    }
+
+    bool read_authorities(settings& to, const std::string& folder, const auth::auth_options& made) {
+        std::string text;
+        std::string why;
+        if (given(key_id::auth_ca)) {
+            if (!read_file(key_id::auth_ca, 0, folder, to, text)) {
+                return false;
+            }
+        } else if (!needs_authorities(made)) {
+            return true;
+        } else if (!client::read_system_authorities(text)) {
+            fault(key_id::auth_jwks, 0,
+                  "no certificate authorities are installed here: name them with --auth-ca "
+                  "(auth.ca)");
+            return false;
+        }
+        if (!are_authorities(text, why)) {
+            fault(key_id::auth_ca, 0, "the file " + why);
+            return false;
+        }
+        to.authorities = std::make_shared<const std::string>(std::move(text));
+        return true;
     }
 
     bool read_tokens(settings& to, const std::string& folder, auth::auth_options& made) {
@@ -492,6 +534,7 @@ void keep_fixed(settings& next, const settings& running) {
         next.watched = running.watched;
     }
     next.tickets = running.tickets;
+    next.keys = running.keys;
     next.insecure_plain_tokens = running.insecure_plain_tokens;
     // Whoever had to show a token yesterday must have to today.
     if ((next.access == nullptr) != (running.access == nullptr)) {

@@ -22,6 +22,7 @@ mcp::http_options options_of(std::uint16_t bound_port, const io::listen_spec& sp
     mcp::http_options made(set.path, origins_of(bound_port, spec, set), bound_port != 0,
                            set.legacy_sse);
     made.access = set.access;
+    made.keys = set.keys;
     made.external_url = set.external_url;
     made.secure = spec.scheme == io::listen_scheme::https;
     return made;
@@ -255,6 +256,12 @@ void shard::change(std::shared_ptr<const settings> to) noexcept {
     }
     if (metrics_ != nullptr) {
         metrics_->change(*set_);
+    }
+}
+
+void shard::take_keys() noexcept {
+    for (const auto& p : ports_) {
+        p->take_keys();
     }
 }
 

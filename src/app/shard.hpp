@@ -39,6 +39,8 @@ class port final : public io::connection_sink, private spread::taker, private mc
     ~port();
 
     void change(const settings& to) noexcept;
+    // The board of keys has news.
+    void take_keys() { transport_.take_keys(); }
 
     void start() noexcept;
     // Stops accepting and ends keep-alive.
@@ -99,6 +101,8 @@ class shard {
 
     // Serves by other settings from the next request on. The loop's thread.
     void change(std::shared_ptr<const settings> to) noexcept;
+    // The board of keys has news. The loop's thread.
+    void take_keys() noexcept;
 
     // Finishes what is in flight, at most for the drain timeout. The loop's thread.
     void drain() noexcept;

@@ -14,12 +14,14 @@ namespace {
 constexpr char between = '|';
 
 identity_ref remember(std::string principal, std::vector<std::string> scopes,
-                      std::int64_t good_until_s, std::string_view token) {
+                      std::int64_t good_until_s, std::string_view token,
+                      std::size_t issuer = SIZE_MAX) {
     auto made = std::make_shared<identity>();
     made->principal = std::move(principal);
     made->scopes = std::move(scopes);
     made->good_until_s = good_until_s;
     made->token = token;
+    made->issuer = issuer;
     return made;
 }
 
@@ -32,7 +34,8 @@ bool identity::still_is(std::string_view other, std::int64_t now_s) const noexce
 }
 
 std::unique_ptr<authenticator> authenticator::make(const auth_options& options, std::string& fault,
-                                                   std::size_t& index) {
+                                                   std::size_t& index,
+                                                   std::shared_ptr<key_board> board) {
     std::unique_ptr<authenticator> made(new authenticator(options.with_secrets));
     made->tokens_ = options.tokens;
     index = 0;
@@ -45,14 +48,52 @@ std::unique_ptr<authenticator> authenticator::make(const auth_options& options, 
             fault = "an issuer needs an audience";
             return nullptr;
         }
-        auto keys = jwk_set::parse(one.keys, options.with_secrets, fault);
-        if (keys == nullptr) {
+        auto keys =
+            one.source.empty() ? jwk_set::parse(one.keys, options.with_secrets, fault) : nullptr;
+        if (keys == nullptr && one.source.empty()) {
             return nullptr;
         }
         made->jwts_.add(one.rules, std::move(keys));
+        if (!one.source.empty()) {
+            made->fetched_.push_back({index, {one.rules.issuer, one.source}, nullptr});
+        }
         ++index;
     }
+    made->board_ = std::move(board);
+    made->take_keys();
     return made;
+}
+
+bool authenticator::take_keys() {
+    bool any = false;
+    for (fetched_keys& one : fetched_) {
+        any = take(one) || any;
+    }
+    return any;
+}
+
+bool authenticator::take(fetched_keys& one) {
+    const key_board::text now = board_ != nullptr ? board_->keys(one.source) : nullptr;
+    if (now == one.held) {
+        return false;
+    }
+    one.held = now;
+    std::string fault;
+    // It was tried before it was published.
+    jwts_.change_keys(one.issuer,
+                      now != nullptr ? jwk_set::parse(*now, with_secrets_, fault) : nullptr);
+    for (identity_ref& slot : remembered_) {
+        if (slot != nullptr && slot->issuer == one.issuer) {
+            slot = nullptr;
+        }
+    }
+    return true;
+}
+
+bool authenticator::want_keys(std::size_t issuer, std::int64_t now_ns) {
+    const auto at = std::find_if(fetched_.begin(), fetched_.end(),
+                                 [issuer](const auto& one) { return one.issuer == issuer; });
+    return at != fetched_.end() && board_ != nullptr && board_->want(at->source, at->held, now_ns);
 }
 
 authenticator::answer authenticator::check(std::string_view token, std::int64_t now_s) {
@@ -78,12 +119,12 @@ authenticator::answer authenticator::judge(std::string_view token, std::int64_t 
     }
     jwt_verifier::outcome out = jwts_.check(token, now_s);
     if (out.fault != token_fault::none) {
-        return {nullptr, out.fault};
+        return {nullptr, out.fault, out.issuer};
     }
     // Within the minute by which clocks may differ it is judged each time.
     const std::int64_t until_s = std::min(out.who.expires_s, now_s + remembered_s);
     return {remember(out.who.issuer + between + out.who.subject, std::move(out.who.scopes), until_s,
-                     token),
+                     token, out.issuer),
             token_fault::none};
 }
 

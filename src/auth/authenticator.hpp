@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "auth/jwt.hpp"
+#include "auth/key_board.hpp"
 #include "auth/token_list.hpp"
 
 namespace pillion::auth {
@@ -19,7 +20,8 @@ namespace pillion::auth {
 struct auth_options {
     struct issuer {
         issuer_rules rules;
-        std::string keys;  // the text of its key set
+        std::string keys;    // the text of its key set
+        std::string source;  // where that is fetched from instead (key_source); empty: it is not
     };
     std::vector<issuer> issuers;
     std::shared_ptr<const token_list> tokens;  // may be null
@@ -35,6 +37,7 @@ struct identity {
     std::string principal;
     std::vector<std::string> scopes;
     std::int64_t good_until_s = 0;  // seconds since 1970: then it is judged anew
+    std::size_t issuer = SIZE_MAX;  // whose keys say so; SIZE_MAX: nobody's
     std::string token;              // wiped when it goes
 
     identity() = default;
@@ -55,26 +58,47 @@ class authenticator {
     // Tokens remembered at a time.
     static constexpr std::size_t slots = 1024;
 
-    // Null with a fault, whose `index` is that of the issuer.
+    // Null with a fault, whose `index` is that of the issuer. `board`: where keys that are fetched
+    // are published; without it there are none.
     static std::unique_ptr<authenticator> make(const auth_options& options, std::string& fault,
-                                               std::size_t& index);
+                                               std::size_t& index,
+                                               std::shared_ptr<key_board> board = nullptr);
 
     struct answer {
         identity_ref who;                     // null: nobody
         token_fault why = token_fault::none;  // … for this reason
+        std::size_t issuer = SIZE_MAX;        // whose token it says it is
     };
     // Judges a token at a time in seconds since 1970.
     answer check(std::string_view token, std::int64_t now_s);
+
+    // Takes over the keys that were published since; what the old ones of an issuer have said is
+    // forgotten. Whether there were any.
+    bool take_keys();
+    // A token of that issuer names a key that is not known: whether to wait for take_keys().
+    bool want_keys(std::size_t issuer, std::int64_t now_ns);
 
     // Tokens that were judged, and those that were known.
     std::uint64_t judged() const noexcept { return judged_; }
     std::uint64_t known() const noexcept { return known_; }
 
  private:
-    explicit authenticator(bool with_secrets) : jwts_(with_secrets), remembered_(slots) {}
+    explicit authenticator(bool with_secrets)
+        : jwts_(with_secrets), with_secrets_(with_secrets), remembered_(slots) {}
     answer judge(std::string_view token, std::int64_t now_s);
 
+    // The set of an issuer that is fetched, and which text it was made from.
+    struct fetched_keys {
+        std::size_t issuer;
+        key_source source;
+        key_board::text held;
+    };
+    bool take(fetched_keys& one);
+
     jwt_verifier jwts_;
+    std::shared_ptr<key_board> board_;
+    std::vector<fetched_keys> fetched_;
+    bool with_secrets_;
     std::shared_ptr<const token_list> tokens_;
     std::vector<identity_ref> remembered_;  // by a keyed hash of the token
     std::uint64_t judged_ = 0;

@@ -172,6 +172,8 @@ std::string_view words_of(token_fault what) noexcept {
             return "the issuer of the token is not known";
         case token_fault::unknown_key:
             return "the key of the token is not known";
+        case token_fault::no_keys:
+            return "the keys of the issuer cannot be had";
         case token_fault::signature:
             return "the signature of the token is wrong";
         case token_fault::audience:
@@ -221,7 +223,10 @@ jwt_verifier::outcome jwt_verifier::check(std::string_view token, std::int64_t n
     out.issuer = static_cast<std::size_t>(found - all_.begin());
     const std::string_view key_id = header["kid"].str();
     const bool names_key = header["kid"].exists();
-    if (found->keys == nullptr || (names_key && !found->keys->knows(key_id))) {
+    if (found->keys == nullptr) {
+        return refuse(token_fault::no_keys);
+    }
+    if (names_key && !found->keys->knows(key_id)) {
         return refuse(token_fault::unknown_key);
     }
     if (!found->keys->verify(names_key ? &key_id : nullptr, *by, all.signed_text, all.signature)) {

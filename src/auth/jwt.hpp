@@ -24,6 +24,7 @@ enum class token_fault : std::uint8_t {
     header,       // jku, x5u, jwk, x5c, crit and the like
     issuer,       // nobody we know
     unknown_key,  // no key of that id
+    no_keys,      // the keys of its issuer could not be had so far: it may be good
     signature,
     audience,  // meant for somebody else
     expired,
@@ -56,7 +57,8 @@ class jwt_verifier {
     // Accepts HS256 for keys that are secrets: for development.
     explicit jwt_verifier(bool with_secrets = false) : with_secrets_(with_secrets) {}
 
-    // One more issuer, with its keys. Several may not have the same name.
+    // One more issuer, with its keys; null: they are not known yet. Several may not have the same
+    // name.
     void add(issuer_rules rules, std::unique_ptr<jwk_set> keys);
     // Other keys of an issuer, in the order of add().
     void change_keys(std::size_t issuer, std::unique_ptr<jwk_set> keys) {

@@ -16,6 +16,7 @@
 #include "http/media.hpp"
 #include "http/origin.hpp"
 #include "mcp/engine.hpp"
+#include "mcp/http_waiting.hpp"
 #include "rpc/envelope.hpp"
 
 namespace pillion::mcp {
@@ -31,6 +32,7 @@ struct http_options {
     bool legacy_sse = true;
     // Who may call; null: whoever can reach the address.
     std::shared_ptr<const auth::auth_options> access;
+    std::shared_ptr<auth::key_board> keys;  // of issuers that publish them elsewhere
     // How clients see this address: "https://host[:port]", or empty: as their Host has it.
     std::string external_url;
     bool secure = false;  // it speaks https
@@ -48,6 +50,8 @@ class http_transport final : public http::request_handler {
     http_transport(engine& e, http_options options);
     // From the next request on.
     void change(http_options to);
+    // The keys of issuers may be others, or a fetch has brought none.
+    void take_keys();
 
     std::uint16_t on_open(http::exchange& first) noexcept override;
     http::admission admit(const http::exchange& ex) noexcept override;
@@ -91,6 +95,10 @@ class http_transport final : public http::request_handler {
     std::uint16_t authenticate(const http::exchange& ex, http_client& c);
     std::uint16_t refuse_access(const http::exchange& ex, std::uint16_t status,
                                 std::string_view error, std::string_view description);
+    // http_waiting.cpp
+    std::uint16_t judge_elsewhere(const http::exchange& ex, http_client& c,
+                                  const auth::authenticator::answer& found);
+    std::uint16_t refuse_for_now(const http::exchange& ex, std::string_view why, safe_text said);
     std::string base_url(const http::request_head& head) const;
     void handle_metadata(http::exchange& ex);
     // http_health.cpp
@@ -112,6 +120,7 @@ class http_transport final : public http::request_handler {
     std::uint16_t rules_ = 1;  // which rules a head was judged by; never 0
     std::unique_ptr<auth::authenticator> authenticator_;  // null: everybody may call
     std::uint32_t accesses_ = 0;  // which authenticator that is: what others said is void
+    token_waiters waiting_for_keys_;
     // Of the refusal that admit() has just decided on; refuse() follows before anything else.
     std::string challenge_;
     std::uint32_t retry_after_s_ = 0;
