@@ -94,6 +94,10 @@ enum class key_id : std::uint8_t {
     handshake_rate,
     handshake_burst,
     auth_ca,
+    introspection,
+    introspection_client,
+    introspection_secret,
+    introspection_ttl,
     own_options,  // how many there are above
 };
 

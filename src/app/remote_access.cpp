@@ -40,6 +40,9 @@ bool needs_authorities(const auth::auth_options& of) {
         const auto where = client::parse_url(text, fault);
         return where && where->secure;
     };
+    if (of.introspection != nullptr && is_secure(of.introspection->endpoint)) {
+        return true;
+    }
     return std::any_of(of.issuers.begin(), of.issuers.end(), [&](const auto& one) {
         const bool by_issuer = one.source == auth::key_source::discovered;
         return !one.source.empty() && is_secure(by_issuer ? one.rules.issuer : one.source);

@@ -5,7 +5,7 @@
 
 #include "app/config_reader.hpp"
 #include "app/remote_access.hpp"
-#include "client/lookup.hpp"
+#include "app/remote_settings.hpp"
 #include "mcp/memory_task_store.hpp"
 
 namespace pillion::app {
@@ -351,8 +351,9 @@ class settings_maker {
         if (!to.external_url.empty()) {
             audiences.push_back(to.external_url + to.path);
         }
-        if (!issuers.empty() && audiences.empty()) {
-            return fault(key_id::auth_issuer, 0,
+        const bool asks = given(key_id::introspection);
+        if ((!issuers.empty() || asks) && audiences.empty()) {
+            return fault(asks ? key_id::introspection : key_id::auth_issuer, 0,
                          "needs --oidc-audience (auth.audience) or --external-url "
                          "(auth.external_url), so that tokens for others are not taken");
         }
@@ -362,7 +363,7 @@ class settings_maker {
             one.rules = {issuers[i], audiences};
             good = read_keys(i, folder, to, one) && good;
         }
-        good = read_authorities(to, folder, made) && good;
+        good = read_remote(to, folder, made, audiences) && good;
         good = read_tokens(to, folder, made) && good;
         if (good && made.any() && try_access(made)) {
             to.access = std::make_shared<const auth::auth_options>(std::move(made));
@@ -385,27 +386,20 @@ class settings_maker {
         return true;
     }
 
-    bool read_authorities(settings& to, const std::string& folder, const auth::auth_options& made) {
-        std::string text;
-        std::string why;
-        if (given(key_id::auth_ca)) {
-            if (!read_file(key_id::auth_ca, 0, folder, to, text)) {
-                return false;
-            }
-        } else if (!needs_authorities(made)) {
-            return true;
-        } else if (!client::read_system_authorities(text)) {
-            fault(key_id::auth_jwks, 0,
-                  "no certificate authorities are installed here: name them with --auth-ca "
-                  "(auth.ca)");
-            return false;
-        }
-        if (!are_authorities(text, why)) {
-            fault(key_id::auth_ca, 0, "the file " + why);
-            return false;
-        }
-        to.authorities = std::make_shared<const std::string>(std::move(text));
-        return true;
+    // What is asked of others, and whom they are believed by.
+    bool read_remote(settings& to, const std::string& folder, auth::auth_options& made,
+                     const std::vector<std::string>& audiences) {
+        value_source from;
+        from.of = [this](key_id id) -> const config_value& { return of(id); };
+        from.read_file = [&](key_id id, std::string& text) {
+            return read_file(id, 0, folder, to, text);
+        };
+        from.read_secret = [&](key_id id, std::string& text) {
+            return read_secret(id, folder, text);
+        };
+        from.fault = [this](key_id id, const std::string& text) { fault(id, 0, text); };
+        return read_introspection_settings(from, audiences, made) &&
+               read_authorities(from, made, to);
     }
 
     bool read_tokens(settings& to, const std::string& folder, auth::auth_options& made) {
@@ -465,26 +459,36 @@ class settings_maker {
         return true;
     }
 
-    // Null with a fault, which shows the name of the file and nothing of the keys.
-    std::shared_ptr<const crypto::key_ring> read_state_keys(const std::string& folder) {
-        const config_value& value = of(key_id::state_keys);
-        std::string secret(value.text());
+    // Of the value, or the file it names. False with a fault, which shows the name of the file and
+    // nothing of the secret.
+    bool read_secret(key_id id, const std::string& folder, std::string& secret) {
+        const config_value& value = of(id);
+        secret = value.text();
         std::string why;
-        const bool named = value.from_flag || secret.starts_with(file_prefix);
-        if (named) {
-            std::string path = secret.substr(value.from_flag ? 0 : file_prefix.size());
-            if (!value.from_flag && !path.starts_with('/') && !folder.empty()) {
-                path = folder + "/" + path;
-            }
-            if (!read_whole_file(path, secret, why)) {
-                // The name may hold what a variable held.
-                fault(key_id::state_keys, 0,
-                      (value.from_flag ? shown_path(path) : std::string("the file")) + ": " + why);
-                return nullptr;
-            }
-            if (secret.ends_with('\n')) {
-                secret.pop_back();
-            }
+        if (!value.from_flag && !secret.starts_with(file_prefix)) {
+            return true;
+        }
+        std::string path = secret.substr(value.from_flag ? 0 : file_prefix.size());
+        if (!value.from_flag && !path.starts_with('/') && !folder.empty()) {
+            path = folder + "/" + path;
+        }
+        if (!read_whole_file(path, secret, why)) {
+            // The name may hold what a variable held.
+            fault(id, 0,
+                  (value.from_flag ? shown_path(path) : std::string("the file")) + ": " + why);
+            return false;
+        }
+        if (secret.ends_with('\n')) {
+            secret.pop_back();
+        }
+        return true;
+    }
+
+    std::shared_ptr<const crypto::key_ring> read_state_keys(const std::string& folder) {
+        std::string secret;
+        std::string why;
+        if (!read_secret(key_id::state_keys, folder, secret)) {
+            return nullptr;
         }
         auto keys = crypto::key_ring::parse(secret, why);
         crypto::wipe(secret.data(), secret.size());

@@ -59,6 +59,8 @@ std::unique_ptr<authenticator> authenticator::make(const auth_options& options, 
         }
         ++index;
     }
+    made->has_issuers_ = !options.issuers.empty();
+    made->refused_.resize(options.introspection != nullptr ? slots : 0);
     made->board_ = std::move(board);
     made->take_keys();
     return made;
@@ -90,6 +92,28 @@ bool authenticator::take(fetched_keys& one) {
     return true;
 }
 
+authenticator::answer authenticator::judge_opaque(std::string_view token,
+                                                  std::int64_t now_s) const {
+    if (token.size() < token_list::token_bytes_min ||
+        token.size() > jwt_verifier::token_bytes_max) {
+        return {nullptr, token_fault::malformed};
+    }
+    const std::uint64_t hash = base::siphash13(token, base::process_hash_key());
+    const refusal& known = refused_[hash % slots];
+    return {nullptr,
+            known.hash == hash && now_s < known.until_s ? known.why : token_fault::unasked};
+}
+
+void authenticator::learn(std::string_view token, introspection_answer said, std::int64_t now_s) {
+    const std::uint64_t hash = base::siphash13(token, base::process_hash_key());
+    if (said.why == token_fault::none) {
+        remembered_[hash % slots] =
+            remember(std::move(said.principal), std::move(said.scopes), said.good_until_s, token);
+    } else if (!refused_.empty()) {
+        refused_[hash % slots] = {hash, now_s + refused_s, said.why};
+    }
+}
+
 bool authenticator::want_keys(std::size_t issuer, std::int64_t now_ns) {
     const auto at = std::find_if(fetched_.begin(), fetched_.end(),
                                  [issuer](const auto& one) { return one.issuer == issuer; });
@@ -117,7 +141,15 @@ authenticator::answer authenticator::judge(std::string_view token, std::int64_t 
         return {remember("token:" + listed->name, listed->scopes, now_s + remembered_s, token),
                 token_fault::none};
     }
+    if (!has_issuers_ && !refused_.empty()) {
+        return judge_opaque(token, now_s);
+    }
     jwt_verifier::outcome out = jwts_.check(token, now_s);
+    // What is no JWT, or none of ours.
+    if (!refused_.empty() &&
+        (out.fault == token_fault::malformed || out.fault == token_fault::issuer)) {
+        return judge_opaque(token, now_s);
+    }
     if (out.fault != token_fault::none) {
         return {nullptr, out.fault, out.issuer};
     }

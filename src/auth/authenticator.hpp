@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "auth/introspection.hpp"
 #include "auth/jwt.hpp"
 #include "auth/key_board.hpp"
 #include "auth/token_list.hpp"
@@ -24,11 +25,14 @@ struct auth_options {
         std::string source;  // where that is fetched from instead (key_source); empty: it is not
     };
     std::vector<issuer> issuers;
-    std::shared_ptr<const token_list> tokens;  // may be null
-    bool with_secrets = false;                 // HS256, for development
+    std::shared_ptr<const token_list> tokens;                  // may be null
+    std::shared_ptr<const introspection_rules> introspection;  // null: nobody is asked
+    bool with_secrets = false;                                 // HS256, for development
 
     // Whether there is anybody to be let in.
-    bool any() const noexcept { return !issuers.empty() || tokens != nullptr; }
+    bool any() const noexcept {
+        return !issuers.empty() || tokens != nullptr || introspection != nullptr;
+    }
 };
 
 // Who has authenticated.
@@ -78,6 +82,9 @@ class authenticator {
     // A token of that issuer names a key that is not known: whether to wait for take_keys().
     bool want_keys(std::size_t issuer, std::int64_t now_ns);
 
+    // What an authorization server has said of a token that was `unasked`.
+    void learn(std::string_view token, introspection_answer said, std::int64_t now_s);
+
     // Tokens that were judged, and those that were known.
     std::uint64_t judged() const noexcept { return judged_; }
     std::uint64_t known() const noexcept { return known_; }
@@ -86,6 +93,16 @@ class authenticator {
     explicit authenticator(bool with_secrets)
         : jwts_(with_secrets), with_secrets_(with_secrets), remembered_(slots) {}
     answer judge(std::string_view token, std::int64_t now_s);
+
+    // A token that an authorization server refused a moment ago, by its keyed hash: who sends it
+    // again and again asks nobody.
+    struct refusal {
+        std::uint64_t hash = 0;
+        std::int64_t until_s = 0;
+        token_fault why = token_fault::none;
+    };
+    static constexpr std::int64_t refused_s = 5;
+    answer judge_opaque(std::string_view token, std::int64_t now_s) const;
 
     // The set of an issuer that is fetched, and which text it was made from.
     struct fetched_keys {
@@ -98,6 +115,8 @@ class authenticator {
     jwt_verifier jwts_;
     std::shared_ptr<key_board> board_;
     std::vector<fetched_keys> fetched_;
+    std::vector<refusal> refused_;  // by that hash; empty where nobody is asked
+    bool has_issuers_ = false;
     bool with_secrets_;
     std::shared_ptr<const token_list> tokens_;
     std::vector<identity_ref> remembered_;  // by a keyed hash of the token

@@ -29,7 +29,9 @@ enum class token_fault : std::uint8_t {
     audience,  // meant for somebody else
     expired,
     not_yet,
-    claims,  // a claim is missing, or too long
+    claims,    // a claim is missing, or too long
+    inactive,  // an authorization server says so
+    unasked,   // … must be asked first
 };
 // For the log and the description in a challenge: constant, says nothing of the token.
 std::string_view words_of(token_fault what) noexcept;

@@ -74,6 +74,8 @@ class agent {
 
     // Ends what is under way; nobody hears of it any more. Nothing may be asked afterwards.
     void close() noexcept;
+    // One more would be too many.
+    bool full() const noexcept { return calls_ >= calls_max; }
     // Nothing is under way.
     bool idle() const noexcept { return calls_ == 0 && share_.idle(); }
 

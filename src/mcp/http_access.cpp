@@ -57,7 +57,7 @@ void http_transport::open_access() {
         authenticator_ = auth::authenticator::make(*options_.access, fault, index, options_.keys);
         PILLION_ASSERT(authenticator_ != nullptr);
     }
-    waiting_for_keys_.wake_all();
+    forget_waits();
 }
 
 bool http_transport::is_metadata(std::string_view path) const noexcept {
@@ -101,7 +101,7 @@ std::uint16_t http_transport::authenticate(const http::exchange& ex, http_client
     }
     auth::authenticator::answer found = authenticator_->check(token, now_s);
     if (found.who == nullptr) {
-        return judge_elsewhere(ex, c, found);
+        return judge_elsewhere(ex, c, found, token);
     }
     c.waiting.over();
     c.identity = std::move(found.who);

@@ -8,8 +8,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
 
+#include "auth/introspection.hpp"
 #include "base/intrusive_list.hpp"
+#include "base/unique_function.hpp"
 #include "http/exchange.hpp"
 
 namespace pillion::mcp {
@@ -50,6 +55,19 @@ class token_wait : public base::list_hook<> {
     bool failed_ = false;
 };
 
+// Asks an authorization server about tokens, for the transports of one shard.
+class introspector {
+ public:
+    using told = base::unique_function<void(auth::introspection_answer)>;
+    // `then` hears once, after this call has returned; not at all once the shard ends. False: too
+    // many questions are under way.
+    virtual bool ask(std::shared_ptr<const auth::introspection_rules> rules, std::string_view token,
+                     told then) = 0;
+
+ protected:
+    ~introspector() = default;
+};
+
 class token_waiters {
  public:
     // Requests that wait at a time, of one transport and for one thing.
@@ -64,6 +82,20 @@ class token_waiters {
     friend class token_wait;
     base::intrusive_list<token_wait> all_;
     std::size_t count_ = 0;
+};
+
+// A token that an authorization server is being asked about, once for all who have sent it.
+struct token_question {
+    // Of one transport.
+    static constexpr std::size_t count_max = 64;
+
+    explicit token_question(std::string_view about) : token(about) {}
+    token_question(const token_question&) = delete;
+    token_question& operator=(const token_question&) = delete;
+    ~token_question();  // wipes the token
+
+    std::string token;
+    token_waiters waiting;
 };
 
 }  // namespace pillion::mcp
