@@ -4,6 +4,7 @@ server and counts each check that they report."""
 import os
 import re
 
+import oauth_judge
 from harness import ROOT, SHARED, free_port, run, server
 
 FIXTURE = ROOT / "build/release/fixture-server"
@@ -98,6 +99,7 @@ def judges(count, node):
             judge("inspector over http", 13, "inspector-cli.sh", "http", fixture.url)
             judge("inspector over sse", 13, "inspector-cli.sh", "sse", sse)
             judge("JSONTestSuite", 652, "jsontestsuite.sh", fixture.url)
+    oauth_judge.oauth(count, node, HOME, environment, count_checks)
     for draft, cases in (("draft2020-12", 1299), ("draft7", 927)):
         judge(f"JSON Schema {draft}", cases, "jsonschema-suite.sh", "-d", draft, "--", FILTER)
     judge("SDK client over stdio", 34, "sdk-v1-client.sh", "stdio", FIXTURE, "stdio")

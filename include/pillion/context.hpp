@@ -108,6 +108,12 @@ class context {
     // Client name and version as it introduced itself; empty when it did not.
     std::string_view client_name() const noexcept;
     std::string_view client_version() const noexcept;
+    // Who is asking: "https://issuer|subject" of a JWT, "token:NAME", "cert:dns:NAME", "uid:1000"
+    // …; empty where nobody has to say. Tasks, sessions and what clients carry between calls are
+    // his alone.
+    std::string_view principal() const noexcept;
+    // Whether the caller was granted a scope; true where callers are not limited to some.
+    bool has_scope(std::string_view scope) const noexcept;
     // `params._meta` of the request; missing when there was none.
     json::view meta() const noexcept;
     // Whether the client declared a capability; dots descend: "sampling", "elicitation.url".

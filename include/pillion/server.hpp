@@ -32,6 +32,7 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <pillion/content.hpp>
 #include <pillion/context.hpp>
@@ -215,6 +216,11 @@ class tool_builder {
     // Announces its end: the description begins with [DEPRECATED], the day it may go ("2027-03-31")
     // and what to use instead (may be empty).
     tool_builder& deprecated(std::string date, std::string instead = {});
+    // A scope that callers need (RFC 6749 §3.3); several: all of them. Callers with tokens have
+    // those of their token, "files:*" stands for all that begin with "files:". Others need 403 and
+    // its list, and are not shown the tool. Where nobody authenticates, over stdio and on unix
+    // sockets callers have all, unless the operator granted less. The configuration file wins.
+    tool_builder& scope(std::string needed);
     tool_builder& add_icon(icon what);
     // One `_meta` member of the definition, value as JSON text.
     tool_builder& meta(std::string key, std::string json);
@@ -289,6 +295,8 @@ class prompt_builder {
     // Announces its end: the description begins with [DEPRECATED], the day it may go ("2027-03-31")
     // and what to use instead (may be empty).
     prompt_builder& deprecated(std::string date, std::string instead = {});
+    // As of tools.
+    prompt_builder& scope(std::string needed);
     prompt_builder& add_icon(icon what);
     prompt_builder& meta(std::string key, std::string json);
     // Missing required arguments are refused before the handler runs.
@@ -314,6 +322,8 @@ class resource_builder {
     // Announces its end: the description begins with [DEPRECATED], the day it may go ("2027-03-31")
     // and what to use instead (may be empty).
     resource_builder& deprecated(std::string date, std::string instead = {});
+    // As of tools.
+    resource_builder& scope(std::string needed);
     resource_builder& add_icon(icon what);
     resource_builder& meta(std::string key, std::string json);
     // Templates: completion of one variable.
@@ -370,7 +380,12 @@ class server {
     prompt_builder prompt(std::string name);
     resource_builder resource(std::string uri);
     resource_builder resource_template(std::string uri_template);
-    server& provide(std::shared_ptr<resource_provider> provider);
+    // `scopes`: what callers need to see and read its resources, all of them; see
+    // tool_builder::scope().
+    server& provide(std::shared_ptr<resource_provider> provider,
+                    std::vector<std::string> scopes = {});
+    // A scope that callers need for a method ("tools/call", "resources/read"), whatever its target.
+    server& method_scope(std::string method, std::string needed);
     // A schema that those of tools may refer to by `uri` ("$ref"), as they may to each other by
     // their
     // "$id". Nothing is ever fetched.

@@ -92,6 +92,11 @@ tool_builder& tool_builder::task_begins_later() {
     return *this;
 }
 
+tool_builder& tool_builder::scope(std::string needed) {
+    definition_->scopes.push_back(std::move(needed));
+    return *this;
+}
+
 tool_builder& tool_builder::read_only() {
     definition_->read_only = true;
     return *this;
@@ -174,6 +179,11 @@ prompt_builder& prompt_builder::complete(completion_handler handler) {
     return *this;
 }
 
+prompt_builder& prompt_builder::scope(std::string needed) {
+    definition_->scopes.push_back(std::move(needed));
+    return *this;
+}
+
 prompt_builder& prompt_builder::deprecated(std::string date, std::string instead) {
     definition_->ends = {std::move(date), std::move(instead)};
     return *this;
@@ -219,6 +229,11 @@ resource_builder& resource_builder::size(std::int64_t bytes) {
 resource_builder& resource_builder::annotate(const content_annotations& what) {
     definition_->annotations = what;
     definition_->last_modified = std::string(what.last_modified);
+    return *this;
+}
+
+resource_builder& resource_builder::scope(std::string needed) {
+    definition_->scopes.push_back(std::move(needed));
     return *this;
 }
 

@@ -6,6 +6,7 @@
 
 #include "app/server_state.hpp"
 #include "base/log.hpp"
+#include "mcp/access_check.hpp"
 #include "mcp/operator_limits.hpp"
 #include "mcp/registry.hpp"
 
@@ -99,6 +100,8 @@ bool server::update(const std::function<void(catalog&)>& edit, std::string* faul
     std::string why;
     std::vector<std::string> warnings;
     mcp::apply_operator_limits(next, warnings);
+    // What they name may have been removed, or come later.
+    mcp::apply_operator_scopes(next, why);
     std::shared_ptr<const mcp::registry> frozen = mcp::registry::freeze(next, why, warnings);
     if (frozen == nullptr) {
         log::warn("registry.update_refused", {log::kv("reason", why)});

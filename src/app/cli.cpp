@@ -177,8 +177,9 @@ int run_configured(server& s, const std::string& command, configuration start,
     set_own_options(start);
     s.profile(start.made->profile);
     s.state().defs.operators = start.made->tools;
+    s.state().defs.guards = start.made->guards;
     s.state().tls = start.made->tls != nullptr;
-    s.state().tokens = start.made->access != nullptr;
+    s.state().tokens = start.made->access != nullptr && start.made->access->any();
     s.state().certificates = s.state().tls && !start.made->tls->client_authorities.empty();
     std::string fault;
     auto registered = prepare(s, fault);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "app/config_keys_access.hpp"
 #include "base/assert.hpp"
 #include "base/limits.hpp"
 #include "http/origin.hpp"
@@ -11,8 +12,6 @@
 namespace pillion::app {
 
 namespace {
-
-using enum value_type;
 
 constexpr std::int64_t kib = 1024;
 constexpr std::int64_t mib = 1024 * kib;
@@ -55,7 +54,7 @@ void add_listeners(config_table& to) {
     to.push_back({.section = "http",
                   .name = "port",
                   .flag = "--port",
-                  .type = count,
+                  .type = value_type::count,
                   .fallback = "8080",
                   .max = 65535,
                   .help = "TCP port; 0 picks a free one",
@@ -63,7 +62,7 @@ void add_listeners(config_table& to) {
     to.push_back({.section = "http",
                   .name = "listen",
                   .flag = "--listen",
-                  .type = text_list,
+                  .type = value_type::text_list,
                   .min = 1,
                   .is_valid = is_listen_spec,
                   .expected = "[http[s]://]host:port, unix:/path or fd:N",
@@ -87,7 +86,7 @@ void add_callers(config_table& to) {
     to.push_back({.section = "http",
                   .name = "allowed_origins",
                   .flag = "--allowed-origins",
-                  .type = text_list,
+                  .type = value_type::text_list,
                   .min = 1,
                   .is_valid = http::is_valid_origin_entry,
                   .expected = "an origin (scheme://host[:port], null or *)",
@@ -97,7 +96,7 @@ void add_callers(config_table& to) {
     to.push_back({.section = "http",
                   .name = "allowed_hosts",
                   .flag = "--allowed-hosts",
-                  .type = text_list,
+                  .type = value_type::text_list,
                   .min = 1,
                   .help = "Further names that Host may carry",
                   .live = true,
@@ -105,7 +104,7 @@ void add_callers(config_table& to) {
     to.push_back({.section = "http",
                   .name = "unix_users",
                   .flag = "--unix-users",
-                  .type = text_list,
+                  .type = value_type::text_list,
                   .min = 1,
                   .is_valid = is_user,
                   .expected = "a user of this machine, by name or number",
@@ -114,7 +113,7 @@ void add_callers(config_table& to) {
     to.push_back({.section = "http",
                   .name = "unix_groups",
                   .flag = "--unix-groups",
-                  .type = text_list,
+                  .type = value_type::text_list,
                   .min = 1,
                   .is_valid = is_group,
                   .expected = "a group of this machine, by name or number",
@@ -123,109 +122,17 @@ void add_callers(config_table& to) {
     to.push_back({.section = "http",
                   .name = "insecure_no_auth",
                   .flag = "--insecure-no-auth",
-                  .type = boolean,
+                  .type = value_type::boolean,
                   .fallback = "false",
                   .help = "Serve other machines although nothing authenticates them",
                   .http_only = true});
     to.push_back({.section = "http",
                   .name = "legacy_sse",
                   .flag = "--no-legacy-sse",
-                  .type = boolean,
+                  .type = value_type::boolean,
                   .fallback = "true",
                   .help = "the HTTP+SSE transport of 2024-11-05 (/sse and /messages)",
                   .live = true,
-                  .http_only = true});
-}
-
-// Files, read at the start and at each reload.
-void add_tls(config_table& to) {
-    to.push_back({.section = "tls",
-                  .name = "cert",
-                  .flag = "--tls-cert",
-                  .type = text_list,
-                  .min = 1,
-                  .help = "Certificate chain (PEM): TCP addresses then speak https; repeatable",
-                  .live = true,
-                  .http_only = true});
-    to.push_back({.section = "tls",
-                  .name = "key",
-                  .flag = "--tls-key",
-                  .type = text_list,
-                  .min = 1,
-                  .help = "Private key of each certificate, in the same order",
-                  .live = true,
-                  .http_only = true});
-    to.push_back({.section = "tls",
-                  .name = "client_ca",
-                  .flag = "--tls-client-ca",
-                  .min = 1,
-                  .help = "Authorities (PEM) of the certificates that clients must then show",
-                  .live = true,
-                  .http_only = true});
-}
-
-// Scheme, host and port, without a path.
-bool is_base_url(std::string_view text) {
-    return (text.starts_with("https://") || text.starts_with("http://")) &&
-           http::is_valid_origin_entry(text);
-}
-
-bool is_issuer(std::string_view text) {
-    return (text.starts_with("https://") || text.starts_with("http://")) &&
-           std::all_of(text.begin(), text.end(),
-                       [](char c) { return c > ' ' && c < '\x7f' && c != '|' && c != '"'; });
-}
-
-// Bearer tokens. Files, read at the start and at each reload.
-void add_auth(config_table& to) {
-    to.push_back({.section = "auth",
-                  .name = "issuer",
-                  .flag = "--oidc-issuer",
-                  .type = text_list,
-                  .min = 1,
-                  .is_valid = is_issuer,
-                  .expected = "the URL of an issuer",
-                  .help = "Issuer of tokens (JWT), exactly as their iss has it; repeatable",
-                  .live = true,
-                  .http_only = true});
-    to.push_back({.section = "auth",
-                  .name = "jwks",
-                  .flag = "--oidc-jwks",
-                  .type = text_list,
-                  .min = 1,
-                  .help = "File or URL of each issuer's keys (a JSON Web Key Set), or discover",
-                  .live = true,
-                  .http_only = true});
-    to.push_back({.section = "auth",
-                  .name = "audience",
-                  .flag = "--oidc-audience",
-                  .type = text_list,
-                  .min = 1,
-                  .help = "What aud of a token must have, one of them",
-                  .live = true,
-                  .http_only = true});
-    to.push_back({.section = "auth",
-                  .name = "tokens",
-                  .flag = "--auth-tokens",
-                  .min = 1,
-                  .help = "File of opaque tokens: lines of a name and the token's SHA-256",
-                  .live = true,
-                  .http_only = true});
-    to.push_back({.section = "auth",
-                  .name = "external_url",
-                  .flag = "--external-url",
-                  .min = 1,
-                  .is_valid = is_base_url,
-                  .expected = "https://host[:port] or http://host[:port]",
-                  .help = "How clients see the server, for what it says of itself",
-                  .live = true,
-                  .http_only = true});
-    to.push_back({.section = "auth",
-                  .name = "insecure_plain_tokens",
-                  .flag = "--insecure-plain-tokens",
-                  .type = boolean,
-                  .fallback = "false",
-                  .help = "Take tokens from other machines over plain HTTP",
                   .http_only = true});
 }
 
@@ -233,7 +140,7 @@ void add_server(config_table& to) {
     to.push_back({.section = "server",
                   .name = "threads",
                   .flag = "--threads",
-                  .type = count_or_auto,
+                  .type = value_type::count_or_auto,
                   .fallback = "1",
                   .min = 1,
                   .max = 256,
@@ -242,28 +149,28 @@ void add_server(config_table& to) {
     to.push_back({.section = "server",
                   .name = "io",
                   .flag = "--io",
-                  .type = choice,
+                  .type = value_type::choice,
                   .fallback = "auto",
                   .words = {"auto", "uring", "epoll"},
                   .help = "Event loop: auto, uring or epoll"});
     to.push_back({.section = "server",
                   .name = "drain_timeout",
                   .flag = "--drain-timeout",
-                  .type = duration,
+                  .type = value_type::duration,
                   .fallback = time_text(limits::drain_timeout_ms),
                   .help = "How long a shutdown waits for what is in flight",
                   .live = true});
     to.push_back({.section = "server",
                   .name = "state_keys",
                   .flag = "--state-keys",
-                  .type = secret,
+                  .type = value_type::secret,
                   .min = 1,
                   .help = "keys that seal what clients carry between calls (see README)",
                   .live = true});
     to.push_back({.section = "log",
                   .name = "level",
                   .flag = "--log-level",
-                  .type = choice,
+                  .type = value_type::choice,
                   .fallback = "info",
                   .words = {"debug", "info", "warn", "error", "off"},
                   .help = "debug, info, warn, error or off",
@@ -271,7 +178,7 @@ void add_server(config_table& to) {
     to.push_back({.section = "log",
                   .name = "format",
                   .flag = "--log-format",
-                  .type = choice,
+                  .type = value_type::choice,
                   .fallback = "text",
                   .words = {"text", "json"},
                   .help = "text or json (always on stderr)",
@@ -283,7 +190,7 @@ void add_time_limit(config_table& to, const char* name, std::int64_t ms, const c
     to.push_back({.section = "limits",
                   .name = name,
                   .flag = flag,
-                  .type = duration,
+                  .type = value_type::duration,
                   .fallback = time_text(ms),
                   .min = 1,
                   .help = help,
@@ -296,7 +203,7 @@ void add_count_limit(config_table& to, const char* name, std::size_t fallback, s
     to.push_back({.section = "limits",
                   .name = name,
                   .flag = flag,
-                  .type = count,
+                  .type = value_type::count,
                   .fallback = number(fallback),
                   .min = 1,
                   .max = max,
@@ -309,7 +216,7 @@ void add_size_limit(config_table& to, const char* name, std::size_t fallback, st
                     std::int64_t max, const char* help, bool live) {
     to.push_back({.section = "limits",
                   .name = name,
-                  .type = bytes,
+                  .type = value_type::bytes,
                   .fallback = size_text(static_cast<std::int64_t>(fallback)),
                   .min = min,
                   .max = max,
@@ -361,13 +268,13 @@ void add_profile(config_table& to, server_profile otherwise) {
     to.push_back({.section = "server",
                   .name = "profile",
                   .flag = "--profile",
-                  .type = choice,
+                  .type = value_type::choice,
                   .fallback = otherwise == server_profile::corporate ? "corporate" : "generic",
                   .words = {"generic", "corporate"},
                   .help = "What the server holds itself to: generic or corporate (see README)"});
     to.push_back({.section = "server",
                   .name = "strict_e_codes",
-                  .type = boolean,
+                  .type = value_type::boolean,
                   .fallback = "false",
                   .help = "Rate limits are -32603 instead of -32003 for clients of 2026-07-28",
                   .live = true});
@@ -379,7 +286,7 @@ void add_deadlines(config_table& to) {
                    false);
     to.push_back({.section = "http",
                   .name = "timeout_header",
-                  .type = boolean,
+                  .type = value_type::boolean,
                   .fallback = "false",
                   .help = "Clients may shorten a deadline by X-Request-Timeout-Ms",
                   .live = true,
@@ -416,7 +323,7 @@ void add_open_count(config_table& to, const char* section, const char* name,
     constexpr std::int64_t many = 1'000'000;
     to.push_back({.section = section,
                   .name = name,
-                  .type = count,
+                  .type = value_type::count,
                   .fallback = fallback,
                   .max = many,
                   .help = help,
@@ -468,7 +375,7 @@ void add_caller_limits(config_table& to) {
                     "Requests under way per thread; beyond it they are shed", true);
     to.push_back({.section = section,
                   .name = "loop_lag",
-                  .type = duration,
+                  .type = value_type::duration,
                   .fallback = time_text(limits::loop_lag_ms),
                   .help = "Turns of a loop that take longer shed requests; 0s: never",
                   .live = true});
@@ -501,18 +408,26 @@ config_table make_tool_table(const std::string& section) {
     config_table all;
     all.push_back({.section = section,
                    .name = "timeout",
-                   .type = duration,
+                   .type = value_type::duration,
                    .min = 1,
                    .help = "Longest time of a call"});
     const auto add = [&](const char* name, const char* what) {
-        all.push_back(
-            {.section = section, .name = name, .type = count, .max = 1'000'000, .help = what});
+        all.push_back({.section = section,
+                       .name = name,
+                       .type = value_type::count,
+                       .max = 1'000'000,
+                       .help = what});
     };
     add("concurrent", "Calls at a time; 0: any number");
     add("queue", "Calls that wait for one of these places; beyond it they are shed");
     add("rate", "Calls a second, of all callers together; 0: any number");
     add("rate_burst", "The same at once; 0: what a second gives");
+    all.push_back(scopes_key(section));
     return all;
+}
+
+config_table make_named_table(const std::string& kind, const std::string& section) {
+    return kind == "tools" ? make_tool_table(section) : config_table{scopes_key(section)};
 }
 
 config_table make_config_table(std::vector<detail::own_option>& own, server_profile otherwise) {
@@ -540,7 +455,7 @@ config_table make_config_table(std::vector<detail::own_option>& own, server_prof
         key.name = o.name;
         std::replace(key.name.begin(), key.name.end(), '-', '_');
         key.flag = "--" + o.name;
-        key.type = o.on != nullptr ? boolean : text;
+        key.type = o.on != nullptr ? value_type::boolean : value_type::text;
         key.fallback = o.on == nullptr ? *o.text : *o.on ? "true" : "false";
         key.help = o.help;
         key.own = &o;
@@ -552,19 +467,19 @@ config_table make_config_table(std::vector<detail::own_option>& own, server_prof
 std::string expected_of(const config_key& key) {
     std::string all;
     switch (key.type) {
-        case boolean:
+        case value_type::boolean:
             return "true or false";
-        case duration:
+        case value_type::duration:
             return key.min > 0 ? "a duration such as 500ms, 30s, 5m or 2h, and not 0"
                                : "a duration such as 500ms, 30s, 5m or 2h";
-        case bytes:
+        case value_type::bytes:
             return "a size from " + size_text(key.min) + " to " + size_text(key.max) +
                    ", such as 512KiB or 1MiB";
-        case count:
-        case count_or_auto:
+        case value_type::count:
+        case value_type::count_or_auto:
             return "a number from " + std::to_string(key.min) + " to " + std::to_string(key.max) +
-                   (key.type == count ? "" : ", or auto");
-        case choice:
+                   (key.type == value_type::count ? "" : ", or auto");
+        case value_type::choice:
             for (std::size_t i = 0; i < key.words.size(); ++i) {
                 all += i == 0 ? "" : i + 1 == key.words.size() ? " or " : ", ";
                 all += key.words[i];

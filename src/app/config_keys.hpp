@@ -33,6 +33,7 @@ enum class key_id : std::uint8_t {
     auth_jwks,
     auth_audience,
     auth_tokens,
+    auth_scopes,
     external_url,
     insecure_plain_tokens,
     threads,
@@ -145,10 +146,18 @@ config_table make_config_table(std::vector<detail::own_option>& own, server_prof
 void add_remote_auth(config_table& to);
 
 // The keys of one tool, in the order of its table.
-enum class tool_key : std::uint8_t { timeout, concurrent, queue, rate, rate_burst };
+enum class tool_key : std::uint8_t { timeout, concurrent, queue, rate, rate_burst, scopes };
 
 // What the operator may say of one tool; `section` is what faults call it: "tools.NAME".
 config_table make_tool_table(const std::string& section);
+
+// The sections whose keys are names, and what may be said of each of these: for "tools" that, else
+// scopes alone.
+inline constexpr const char* named_sections[] = {"tools", "prompts", "resources", "methods",
+                                                 "principals"};
+// Live, unlike the others.
+inline constexpr std::string_view principals_section = "principals";
+config_table make_named_table(const std::string& kind, const std::string& section);
 
 // What a value must be, for messages: "a number from 1 to 256".
 std::string expected_of(const config_key& key);

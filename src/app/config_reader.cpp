@@ -14,7 +14,12 @@ namespace pillion::app {
 
 namespace {
 
-constexpr const char* tools_section = "tools";
+constexpr const char* all_named_sections = "tools, prompts, resources, methods, principals";
+
+bool is_named_section(std::string_view name) {
+    return std::find(std::begin(named_sections), std::end(named_sections), name) !=
+           std::end(named_sections);
+}
 
 // What a scalar without quotes is by itself (YAML 1.2.2 §10.3.2): nothing is converted, but a
 // number is no text and a text no number.
@@ -82,7 +87,7 @@ class file_reader {
                 std::vector<config_value>& out, config_faults& faults)
         : tree_(tree), keys_(keys), from_(from), out_(out), faults_(faults) {}
 
-    void read(std::vector<tool_values>& tools) {
+    void read(std::vector<named_values>& named) {
         const yaml_node& root = tree_.root();
         if (root.what == yaml_node::kind::null) {
             return;
@@ -93,8 +98,8 @@ class file_reader {
         for (const yaml_node::member& m : root.members) {
             if (m.name == "$schema") {
                 check_schema_name(tree_.at(m.value));
-            } else if (m.name == tools_section) {
-                read_tools(tree_.at(m.value), tools);
+            } else if (is_named_section(m.name)) {
+                read_named(m.name, tree_.at(m.value), named);
             } else {
                 read_section(m);
             }
@@ -139,7 +144,7 @@ class file_reader {
         }
         if (names.empty()) {
             return fault(m.at, "unknown section " + shown(m.name) + "; there are " + sections +
-                                   ", " + tools_section);
+                                   ", " + all_named_sections);
         }
         read_keys(m.name, names, tree_.at(m.value));
     }
@@ -165,22 +170,22 @@ class file_reader {
         }
     }
 
-    // A mapping from the names of tools to their keys.
-    void read_tools(const yaml_node& node, std::vector<tool_values>& to) {
+    // A mapping from the names of tools, prompts, … to their keys.
+    void read_named(const std::string& kind, const yaml_node& node, std::vector<named_values>& to) {
         if (node.what == yaml_node::kind::null) {
             return;
         }
         if (node.what != yaml_node::kind::map) {
-            return fault(node.at, "tools: must be a mapping of tools");
+            return fault(node.at, kind + ": must be a mapping of " + kind);
         }
         for (const yaml_node::member& m : node.members) {
-            const std::string section = "tools." + name_in_path(m.name);
-            const config_table keys = make_tool_table(section);
+            const std::string section = kind + "." + name_in_path(m.name);
+            const config_table keys = make_named_table(kind, section);
             std::string names;
             for (const config_key& key : keys) {
                 names += (names.empty() ? "" : ", ") + key.name;
             }
-            to.push_back({m.name, m.at, std::vector<config_value>(keys.size())});
+            to.push_back({kind, m.name, m.at, std::vector<config_value>(keys.size())});
             file_reader(tree_, keys, from_, to.back().values, faults_)
                 .read_keys(section, names, tree_.at(m.value));
         }
@@ -311,7 +316,7 @@ config_values read_config(std::string_view text, const config_table& keys, const
     config_values out(keys.size());
     yaml_tree tree;
     if (tree.read(text, faults)) {
-        file_reader(tree, keys, from, out, faults).read(out.tools);
+        file_reader(tree, keys, from, out, faults).read(out.named);
         sort_by_place(faults);
     }
     return out;

@@ -20,7 +20,7 @@ void text_with(json::builder& b, const char* keyword, const std::string& value) 
     b.begin_object().member("type", "string").member(keyword, value).end_object();
 }
 
-void integer(json::builder& b, const config_key& key) {
+void add_integer(json::builder& b, const config_key& key) {
     b.begin_object().member("type", "integer");
     b.member("minimum", key.min).member("maximum", key.max).end_object();
 }
@@ -58,14 +58,14 @@ void plain_forms(json::builder& b, const config_key& key) {
             b.begin_object().member("type", "boolean").end_object();
             return;
         case value_type::count:
-            return integer(b, key);
+            return add_integer(b, key);
         case value_type::count_or_auto:
-            integer(b, key);
+            add_integer(b, key);
             return word_list(b, {"auto"});
         case value_type::duration:
             return text_with(b, "pattern", key.min > 0 ? positive_duration : any_duration);
         case value_type::bytes:
-            integer(b, key);
+            add_integer(b, key);
             return text_with(b, "pattern", size_with_unit);
         case value_type::choice:
             return word_list(b, key.words);
@@ -113,20 +113,20 @@ void add_section(json::builder& b, const config_table& keys, const std::string& 
     b.end_object().end_object();
 }
 
-// Whatever its name, a tool has the same keys.
-void add_tools(json::builder& b) {
+// Whatever their names, things of a kind have the same keys.
+void add_named(json::builder& b, const std::string& kind, const char* description) {
     const auto section = [&b] {
         b.begin_object();
         b.key("type").begin_array().value("object").value("null").end_array();
     };
-    b.key("tools");
+    b.key(kind);
     section();
-    b.member("description", "Limits of tools by name; they win over those in the code.");
+    b.member("description", description);
     b.key("additionalProperties");
     section();
     b.member("additionalProperties", false);
     b.key("properties").begin_object();
-    for (const config_key& key : make_tool_table("tools")) {
+    for (const config_key& key : make_named_table(kind, kind)) {
         add_key(b, key);
     }
     b.end_object().end_object().end_object();
@@ -188,7 +188,16 @@ std::string config_schema(const config_table& keys, const std::string& program) 
             add_section(b, keys, key.section);
         }
     }
-    add_tools(b);
+    add_named(b, "tools",
+              "Limits of tools by name, and the scopes their callers need; they win over those in "
+              "the code.");
+    add_named(b, "prompts", "The scopes that callers of prompts need, by name.");
+    add_named(b, "resources",
+              "The scopes that readers of registered resources and templates need, by URI.");
+    add_named(b, "methods", "The scopes that methods need whatever their target, by name.");
+    add_named(b, "principals",
+              "Who is let in of those for whom the system or a certificate vouches, and what they "
+              "may use: the scopes here, or everything where none are said.");
     b.end_object().end_object();
     return indented(b.text());
 }

@@ -26,17 +26,19 @@ struct config_value {
     }
 };
 
-// What the file says of one tool, by tool_key.
-struct tool_values {
+// What the file says of one thing that has a name: in the section "tools" by tool_key, in the
+// others of named_sections its scopes alone.
+struct named_values {
+    std::string section;
     std::string name;
     file_place at;
     std::vector<config_value> values;
 };
 
-// By key, as the table orders them; besides, the tools that the file names.
+// By key, as the table orders them; besides, the things that the file names.
 struct config_values : std::vector<config_value> {
     using std::vector<config_value>::vector;
-    std::vector<tool_values> tools;
+    std::vector<named_values> named;
 };
 
 // Where variables come from; tests give their own.

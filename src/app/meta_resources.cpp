@@ -153,7 +153,7 @@ std::string auth_of(server& of) {
     return text;
 }
 
-result<void> add_all(server& to) {
+result<void> add_meta_pages(server& to) {
     const std::string markdown = "text/markdown";
     add(to, "pillion://agent/brief", "agent-brief", "When to use this server", "text/plain",
         std::string(agent_brief()));
@@ -170,6 +170,6 @@ result<void> add_all(server& to) {
 }  // namespace
 
 // When the command line has been read: the profile may come from there.
-void add_meta_resources(server& to) { to.on_start(add_all); }
+void add_meta_resources(server& to) { to.on_start(add_meta_pages); }
 
 }  // namespace pillion::app

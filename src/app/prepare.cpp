@@ -7,6 +7,7 @@
 
 #include "app/server_state.hpp"
 #include "base/log.hpp"
+#include "mcp/access_check.hpp"
 #include "mcp/conventions.hpp"
 #include "mcp/operator_limits.hpp"
 
@@ -57,6 +58,10 @@ std::unique_ptr<const mcp::registry> prepare(server& s, std::string& fault) {
     }
     std::vector<std::string> warnings;
     mcp::apply_operator_limits(s.state().defs, warnings);
+    // A rule that protects nothing is none.
+    if (!mcp::apply_operator_scopes(s.state().defs, fault)) {
+        return nullptr;
+    }
     auto frozen = mcp::registry::freeze(s.state().defs, fault, warnings);
     for (const std::string& warning : warnings) {
         log::warn("registry.warning", {log::kv("text", warning)});

@@ -1,6 +1,8 @@
 #include "app/reloader.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <string_view>
 #include <utility>
 
 #include "app/config_reader.hpp"
@@ -30,12 +32,19 @@ bool same(const config_key& key, const config_value& left, const config_value& r
     return a.number == b.number && (a.number != 0 || a.texts == b.texts);
 }
 
-bool same_tools(const std::vector<tool_values>& left, const std::vector<tool_values>& right) {
+std::vector<named_values> named_of(const config_values& all, const std::string& section) {
+    std::vector<named_values> found;
+    std::copy_if(all.named.begin(), all.named.end(), std::back_inserter(found),
+                 [&section](const named_values& one) { return one.section == section; });
+    return found;
+}
+
+bool same_named(const std::vector<named_values>& left, const std::vector<named_values>& right) {
     const auto same_value = [](const config_value& a, const config_value& b) {
-        return a.given == b.given && a.number == b.number;
+        return a.given == b.given && a.number == b.number && a.texts == b.texts;
     };
     return std::equal(left.begin(), left.end(), right.begin(), right.end(),
-                      [&](const tool_values& a, const tool_values& b) {
+                      [&](const named_values& a, const named_values& b) {
                           return a.name == b.name && std::equal(a.values.begin(), a.values.end(),
                                                                 b.values.begin(), same_value);
                       });
@@ -49,8 +58,11 @@ std::string waiting_keys(const configuration& running, const configuration& next
             names += (names.empty() ? "" : ", ") + next.keys[i].path();
         }
     }
-    if (!same_tools(running.values.tools, next.values.tools)) {
-        names += names.empty() ? "tools" : ", tools";
+    for (const char* const section : named_sections) {
+        if (section != principals_section &&
+            !same_named(named_of(running.values, section), named_of(next.values, section))) {
+            names.append(names.empty() ? "" : ", ").append(section);
+        }
     }
     return names;
 }

@@ -63,8 +63,15 @@ resource_builder server::resource_template(std::string uri_template) {
     return catalog(state_->defs).resource_template(std::move(uri_template));
 }
 
-server& server::provide(std::shared_ptr<resource_provider> provider) {
+server& server::provide(std::shared_ptr<resource_provider> provider,
+                        std::vector<std::string> scopes) {
     state_->defs.providers.push_back(std::move(provider));
+    state_->defs.provider_scopes.push_back(std::move(scopes));
+    return *this;
+}
+
+server& server::method_scope(std::string method, std::string needed) {
+    state_->defs.method_scopes[std::move(method)].push_back(std::move(needed));
     return *this;
 }
 

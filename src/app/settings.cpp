@@ -72,8 +72,8 @@ class settings_maker {
         to.profile = profile == "corporate" ? server_profile::corporate : server_profile::generic;
         read_limits(s.limit);
         read_output(to);
-        for (const tool_values& tool : values_.tools) {
-            to.tools.push_back(limits_of(tool));
+        for (const named_values& one : values_.named) {
+            read_named(one, to);
         }
         mcp::memory_task_store::caps caps;
         caps.tasks = size(key_id::tasks, caps.tasks);
@@ -144,7 +144,32 @@ class settings_maker {
                                              burst > 0 ? burst : limits::burst_seconds * rate);
     }
 
-    static detail::operator_limits limits_of(const tool_values& from) {
+    static void read_named(const named_values& from, settings& to) {
+        using kind = detail::operator_scopes::kind;
+        if (from.section == "tools") {
+            to.tools.push_back(limits_of(from));
+        }
+        const config_value& scopes = from.values.back();  // of every kind the last one
+        if (scopes.given && from.section != principals_section) {
+            to.guards.push_back({from.section == "tools"     ? kind::tool
+                                 : from.section == "prompts" ? kind::prompt
+                                 : from.section == "methods" ? kind::method
+                                                             : kind::resource,
+                                 from.name, scopes.texts});
+        }
+    }
+
+    // Who is let in without a token, and to what.
+    void read_grants(auth::auth_options& to) const {
+        for (const named_values& one : values_.named) {
+            if (one.section == principals_section) {
+                const config_value& scopes = one.values.back();
+                to.grants.push_back({one.name, scopes.given, auth::joined(scopes.texts)});
+            }
+        }
+    }
+
+    static detail::operator_limits limits_of(const named_values& from) {
         const auto count = [&from](tool_key key) {
             const config_value& value = from.values[static_cast<std::size_t>(key)];
             return value.given ? std::optional(static_cast<std::size_t>(value.number))
@@ -256,7 +281,8 @@ class settings_maker {
         spec->scheme = secure ? io::listen_scheme::https : io::listen_scheme::http;
         // The client's certificate says who it is, or a token, which nobody else may read.
         const bool by_certificate = secure && !so_far.tls->client_authorities.empty();
-        const bool by_token = so_far.access != nullptr && from != key_id::metrics_listen;
+        const bool by_token =
+            so_far.access != nullptr && so_far.access->any() && from != key_id::metrics_listen;
         if (by_certificate ||
             (by_token && (secure || io::is_loopback(*spec) || so_far.insecure_plain_tokens))) {
             return std::move(*spec);
@@ -363,9 +389,11 @@ class settings_maker {
             one.rules = {issuers[i], audiences};
             good = read_keys(i, folder, to, one) && good;
         }
+        made.first_scopes = of(key_id::auth_scopes).texts;
+        read_grants(made);
         good = read_remote(to, folder, made, audiences) && good;
         good = read_tokens(to, folder, made) && good;
-        if (good && made.any() && try_access(made)) {
+        if (good && (made.any() || !made.grants.empty()) && try_access(made)) {
             to.access = std::make_shared<const auth::auth_options>(std::move(made));
         }
     }

@@ -56,6 +56,7 @@ struct settings {
     io::output_marks output;
     mcp::service_options service;
     std::vector<detail::operator_limits> tools;
+    std::vector<detail::operator_scopes> guards;
 
     settings() {}  // NOLINT(modernize-use-equals-default): no aggregate
 };

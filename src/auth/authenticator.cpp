@@ -13,15 +13,13 @@ namespace {
 // What no issuer's name may hold, so that no two principals have the same name.
 constexpr char between = '|';
 
-identity_ref remember(std::string principal, std::vector<std::string> scopes,
-                      std::int64_t good_until_s, std::string_view token,
-                      std::size_t issuer = SIZE_MAX) {
+std::shared_ptr<identity> remember(std::string principal, const scope_list& scopes,
+                                   std::int64_t good_until_s, std::string_view token) {
     auto made = std::make_shared<identity>();
     made->principal = std::move(principal);
-    made->scopes = std::move(scopes);
+    made->scopes = joined(scopes);
     made->good_until_s = good_until_s;
     made->token = token;
-    made->issuer = issuer;
     return made;
 }
 
@@ -107,8 +105,9 @@ authenticator::answer authenticator::judge_opaque(std::string_view token,
 void authenticator::learn(std::string_view token, introspection_answer said, std::int64_t now_s) {
     const std::uint64_t hash = base::siphash13(token, base::process_hash_key());
     if (said.why == token_fault::none) {
-        remembered_[hash % slots] =
-            remember(std::move(said.principal), std::move(said.scopes), said.good_until_s, token);
+        auto who = remember(std::move(said.principal), said.scopes, said.good_until_s, token);
+        who->ends_s = said.ends_s;
+        remembered_[hash % slots] = std::move(who);
     } else if (!refused_.empty()) {
         refused_[hash % slots] = {hash, now_s + refused_s, said.why};
     }
@@ -155,9 +154,10 @@ authenticator::answer authenticator::judge(std::string_view token, std::int64_t 
     }
     // Within the minute by which clocks may differ it is judged each time.
     const std::int64_t until_s = std::min(out.who.expires_s, now_s + remembered_s);
-    return {remember(out.who.issuer + between + out.who.subject, std::move(out.who.scopes), until_s,
-                     token, out.issuer),
-            token_fault::none};
+    auto who = remember(out.who.issuer + between + out.who.subject, out.who.scopes, until_s, token);
+    who->ends_s = out.who.expires_s + jwt_verifier::skew_s;
+    who->issuer = out.issuer;
+    return {std::move(who), token_fault::none};
 }
 
 }  // namespace pillion::auth

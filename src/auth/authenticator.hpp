@@ -14,6 +14,7 @@
 #include "auth/introspection.hpp"
 #include "auth/jwt.hpp"
 #include "auth/key_board.hpp"
+#include "auth/scopes.hpp"
 #include "auth/token_list.hpp"
 
 namespace pillion::auth {
@@ -26,10 +27,20 @@ struct auth_options {
     };
     std::vector<issuer> issuers;
     std::shared_ptr<const token_list> tokens;                  // may be null
-    std::shared_ptr<const introspection_rules> introspection;  // null: nobody is asked
     bool with_secrets = false;                                 // HS256, for development
+    std::shared_ptr<const introspection_rules> introspection;  // null: nobody is asked
+    // What those may use for whom the system or a certificate vouches; none: everything. Where
+    // there are some, whoever is not among them is not let in.
+    struct grant {
+        std::string principal;
+        bool limited = false;  // to the scopes, which have blanks between them
+        std::string scopes;
+    };
+    std::vector<grant> grants;
+    // What a client should ask its issuer for at first; none: all that are needed for something.
+    scope_list first_scopes;
 
-    // Whether there is anybody to be let in.
+    // Whether a token lets anybody in.
     bool any() const noexcept {
         return !issuers.empty() || tokens != nullptr || introspection != nullptr;
     }
@@ -39,10 +50,12 @@ struct auth_options {
 struct identity {
     // "ISSUER|SUBJECT", or "token:NAME". An issuer's name holds no |.
     std::string principal;
-    std::vector<std::string> scopes;
+    std::string scopes;             // with blanks between them
     std::int64_t good_until_s = 0;  // seconds since 1970: then it is judged anew
     std::size_t issuer = SIZE_MAX;  // whose keys say so; SIZE_MAX: nobody's
-    std::string token;              // wiped when it goes
+    // When the token itself is over, clocks that differ included; INT64_MAX: never.
+    std::int64_t ends_s = INT64_MAX;
+    std::string token;  // wiped when it goes
 
     identity() = default;
     identity(const identity&) = delete;

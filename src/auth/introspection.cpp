@@ -73,7 +73,8 @@ token_fault judge(json::view said, const introspection_rules& rules, std::int64_
     to.principal += subject->empty() ? *client : *subject;
     to.good_until_s = now_s + rules.remembered_s;
     if (expires) {
-        to.good_until_s = std::min(to.good_until_s, static_cast<std::int64_t>(std::ceil(*expires)));
+        to.ends_s = static_cast<std::int64_t>(std::ceil(*expires));
+        to.good_until_s = std::min(to.good_until_s, to.ends_s);
     }
     return token_fault::none;
 }

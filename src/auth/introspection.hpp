@@ -33,7 +33,9 @@ struct introspection_answer {
     token_fault why = token_fault::none;  // nobody's, for this reason
     std::string principal;
     std::vector<std::string> scopes;
-    std::int64_t good_until_s = 0;  // seconds since 1970
+    std::int64_t good_until_s = 0;  // seconds since 1970: then it is asked about again
+    std::int64_t ends_s =
+        INT64_MAX;  // … the token itself is over; INT64_MAX: never, as far as known
 };
 
 // The value of Authorization for a client that has a secret (RFC 6749 §2.3.1).

@@ -28,6 +28,8 @@ inline constexpr std::int64_t tls_handshake_timeout_ms = 10'000;
 // Certificates are read again when nothing has happened to their files for so long.
 inline constexpr std::int64_t tls_files_quiet_ms = 300;
 // What TLS handshakes may take of one turn of a loop before others wait for the next one.
+// After so long without a byte a connection's buffers go back to the system.
+inline constexpr std::int64_t tls_rest_ms = 2000;
 inline constexpr std::int64_t tls_turn_ns = 1'000'000;
 inline constexpr std::int64_t body_timeout_ms = 30'000;
 inline constexpr std::int64_t idle_timeout_ms = 75'000;

@@ -167,6 +167,25 @@ inline bool is_new_ticket(int code) noexcept {
 #endif
 }
 
+// The memory that a connection's records pass through.
+struct record_buffers {
+    unsigned char* in;
+    unsigned char* out;
+    bool used;  // one of them holds a part of a record, or of a message
+};
+
+inline record_buffers buffers_of(const mbedtls_ssl_context& of) noexcept {
+#if MBEDTLS_VERSION_NUMBER >= 0x03000000
+    const bool used = of.MBEDTLS_PRIVATE(in_left) != 0 || of.MBEDTLS_PRIVATE(in_offt) != nullptr ||
+                      of.MBEDTLS_PRIVATE(in_hslen) != 0 || of.MBEDTLS_PRIVATE(out_left) != 0;
+    return {of.MBEDTLS_PRIVATE(in_buf), of.MBEDTLS_PRIVATE(out_buf), used};
+#else
+    const bool used =
+        of.in_left != 0 || of.in_offt != nullptr || of.in_hslen != 0 || of.out_left != 0;
+    return {of.in_buf, of.out_buf, used};
+#endif
+}
+
 }  // namespace pillion::crypto::compat
 
 namespace pillion::tls {

@@ -187,7 +187,7 @@ connection::step connection::read_head() noexcept {
         }
         if (outcome.state == parse_state::failed) {
             choose_request_id({});
-            return refuse_and_close(nullptr, outcome.status, outcome.reason);
+            return refuse_malformed(nullptr, outcome.status, outcome.reason);
         }
         head_ = server_.memo_.add(server_.head_);
         head_ = head_ != nullptr ? head_ : &server_.head_;

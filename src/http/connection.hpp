@@ -136,6 +136,8 @@ class connection final : public io::stream_reader, public base::list_hook<> {
     step refuse_request(std::uint16_t status, const char* reason) noexcept;
     step refuse_and_close(const request_head* head, std::uint16_t status,
                           const char* reason) noexcept;
+    step refuse_malformed(const request_head* head, std::uint16_t status,
+                          const char* reason) noexcept;
     void refuse(const request_head* head, std::uint16_t status, const char* reason) noexcept;
     void send_reply(std::uint16_t status, std::string_view content_type, base::byte_buffer body,
                     const extra_header* extra, std::size_t extra_count) noexcept;

@@ -67,7 +67,7 @@ connection::step connection::read_chunked() noexcept {
     const chunk_outcome outcome =
         chunks_.feed(input_.data(), input_.size(), body_->data() + body_->end);
     if (outcome.state == parse_state::failed) {
-        return refuse_and_close(head_, outcome.status, outcome.reason);
+        return refuse_malformed(head_, outcome.status, outcome.reason);
     }
     body_->end += static_cast<std::uint32_t>(outcome.produced);
     input_.consume(outcome.consumed);

@@ -6,6 +6,7 @@
 
 #include "base/ascii.hpp"
 #include "base/assert.hpp"
+#include "base/log.hpp"
 #include "http/connection.hpp"
 #include "http/connection_lines.hpp"
 #include "http/media.hpp"
@@ -130,6 +131,16 @@ connection::step connection::refuse_and_close(const request_head* head, std::uin
     refuse(head, status, reason);
     ending_ = ending::linger;
     return step::close;
+}
+
+// Who sends such a thing may be trying to smuggle something past a proxy.
+connection::step connection::refuse_malformed(const request_head* head, std::uint16_t status,
+                                              const char* reason) noexcept {
+    const step end = refuse_and_close(head, status, reason);
+    log::info("http.malformed",
+              {log::kv("request_id", request_id()), log::kv("peer", stream_->peer()),
+               log::kv("status", status), log::kv("reason", reason)});
+    return end;
 }
 
 void connection::refuse(const request_head* head, std::uint16_t status,

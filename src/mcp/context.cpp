@@ -5,6 +5,7 @@
 
 #include <pillion/context.hpp>
 
+#include "auth/scopes.hpp"
 #include "base/log.hpp"
 #include "coro/sync.hpp"
 #include "io/sleep.hpp"
@@ -95,6 +96,12 @@ std::string_view context::client_name() const noexcept {
         return state_->session->client_name();
     }
     return state_->meta.client_info["name"].str();
+}
+
+std::string_view context::principal() const noexcept { return state_->principal; }
+
+bool context::has_scope(std::string_view scope) const noexcept {
+    return !state_->payer.limited || auth::covers(state_->payer.scopes, scope);
 }
 
 std::string_view context::client_version() const noexcept {

@@ -52,6 +52,16 @@ struct tool_limits {
     bool queue_given = false;  // … without a cap it would mean nothing
 };
 
+using scope_list = std::vector<std::string>;
+
+// What the operator says that callers need for something, over what its definition says.
+struct operator_scopes {
+    enum class kind : std::uint8_t { tool, prompt, resource, method };
+    kind of = kind::tool;
+    std::string name;
+    scope_list scopes;
+};
+
 // What the operator says of a tool, over what its definition says.
 struct operator_limits {
     std::string tool;
@@ -83,6 +93,7 @@ struct tool_definition {
     std::vector<icon> icons;
     meta_list meta;
     tool_handler handler;
+    scope_list scopes;              // all of them are needed; likewise below
     bool arguments_proven = false;  // the handler's own decoder checks them
     bool output_derived = false;    // output_json is that of the handler's struct
     std::uint32_t serial = 0;       // the how-manieth registration of the server; likewise below
@@ -103,6 +114,7 @@ struct prompt_definition {
     std::vector<prompt_argument> arguments;
     std::vector<icon> icons;
     meta_list meta;
+    scope_list scopes;
     prompt_handler handler;
     std::uint32_t serial = 0;
 };
@@ -122,6 +134,7 @@ struct resource_definition {
     std::vector<icon> icons;
     meta_list meta;
     std::map<std::string, completion_handler, std::less<>> complete;
+    scope_list scopes;
     bool by_provider = false;
     resource_handler handler;
     std::uint32_t serial = 0;
@@ -150,12 +163,15 @@ struct definitions {
     bool offered_prompts = false;
     bool offered_resources = false;
     std::vector<std::shared_ptr<resource_provider>> providers;
+    std::vector<scope_list> provider_scopes;  // of each
+    std::map<std::string, scope_list, std::less<>> method_scopes;
     std::vector<std::pair<std::string, std::string>> schemas;  // by URI, for "$ref"
     std::size_t page_size = 0;                                 // 0: the default
     server_profile profile = server_profile::generic;
     std::vector<std::string> error_members;  // beside those everybody knows
     std::chrono::milliseconds cache_ttl{0};
     std::vector<operator_limits> operators;
+    std::vector<operator_scopes> guards;
 };
 
 }  // namespace pillion::detail

@@ -9,6 +9,7 @@
 #include "base/log.hpp"
 #include "http/exchange.hpp"
 #include "json/parser.hpp"
+#include "mcp/access_check.hpp"
 #include "mcp/modern_checks.hpp"
 #include "mcp/progress_pace.hpp"
 #include "mcp/trace_headers.hpp"
@@ -81,7 +82,8 @@ engine::engine(service& shared, io::reactor& loop, std::size_t shard)
       options_(shared.options()),
       limiter_(shared.budgets(), loop),
       tasks_(*this),
-      sweep_(&engine::on_sweep, this) {
+      sweep_(&engine::on_sweep, this),
+      tokens_(hub_, loop_) {
     shared_.join(shard_, *this);
     on_sweep(sweep_, this);
 }
@@ -175,7 +177,8 @@ void engine::serve(request& r) noexcept {
         r.outcome = refused_by(why);
         return refuse(r, why);
     }
-    if (!(r.modern() ? check_modern(r, why) : check_legacy(r, why))) {
+    if (!(r.modern() ? check_modern(r, why) : check_legacy(r, why)) ||
+        !check_method_access(r, why)) {
         return refuse(r, why);
     }
     switch (r.mid) {
@@ -497,6 +500,7 @@ void engine::drain() noexcept {
 
 void engine::stop_all() noexcept {
     sweep_.cancel();
+    tokens_.stop();
     root_.request(coro::stop_reason::shutdown);
 }
 

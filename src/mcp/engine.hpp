@@ -30,6 +30,7 @@
 #include "mcp/service.hpp"
 #include "mcp/stragglers.hpp"
 #include "mcp/task_desk.hpp"
+#include "mcp/token_watch.hpp"
 
 namespace pillion::mcp {
 
@@ -61,6 +62,7 @@ class engine {
     bool overloaded() const noexcept { return limiter_.overloaded(under_way(), options_->limit); }
     hub& changes() noexcept { return hub_; }
     task_desk& tasks() noexcept { return tasks_; }
+    token_watch& tokens() noexcept { return tokens_; }
     std::int64_t now_ms() const noexcept { return loop_.now_ns() / 1'000'000; }
 
     // How many lists the requests that wait are spread over.
@@ -141,7 +143,7 @@ class engine {
     void add_sse(legacy_sse& stream);
     void remove_sse(legacy_sse& stream) noexcept;
     // Hands a message to the stream of that id; dropped when it has closed meanwhile.
-    void sse_message(std::string_view id, std::string_view message);
+    void sse_message(std::string_view id, std::string_view message, const granted& rights);
 
     // ---- streams that clients came back to (stream_follower.hpp) ----
 
@@ -251,6 +253,7 @@ class engine {
     task_desk tasks_;
     stragglers stragglers_;
     io::timer sweep_;
+    token_watch tokens_;
 };
 
 }  // namespace pillion::mcp

@@ -1,5 +1,6 @@
 // What an HTTP request's head alone decides (the first half of mcp/http_transport.hpp): whether
 // anybody is listened to at all, before the body is read.
+#include "base/log.hpp"
 #include "http/media.hpp"
 #include "http/response_writer.hpp"
 #include "mcp/error_map.hpp"
@@ -51,7 +52,7 @@ std::uint16_t http_transport::on_open(http::exchange& first) noexcept {
     if (!engine_.limits().connect(from, engine_.options().limit, counted)) {
         return 429;
     }
-    auto* client = new http_client(engine_, from);
+    auto* client = new http_client(engine_, from, *this);
     client->connection = std::move(counted);
     first.set_tag(client, &free_client);
     return 0;
@@ -161,6 +162,19 @@ http_transport::standing http_transport::standing_of(const http::request_head& h
             static_cast<std::uint16_t>(head.verdict >> 4U & 0xFFFU)};
 }
 
+// A page of somebody else's, or a secret where proxies log it: the operator should know.
+void http_transport::note_refused(const http::exchange& ex, std::uint16_t status) {
+    constexpr std::string_view in_query = "a token in the query";
+    if (status == 400 && authenticator_ != nullptr) {
+        refuse_access(ex, status, "invalid_request", in_query);
+        return;
+    }
+    log::info("http.refused",
+              {log::kv("request_id", ex.request_id()), log::kv("peer", ex.peer()),
+               log::kv("status", status),
+               log::kv("reason", status == 400 ? in_query : "Origin or Host is not allowed")});
+}
+
 http::admission http_transport::admit(const http::exchange& ex) noexcept {
     const http::request_head& head = ex.head();
     http::admission a;
@@ -170,6 +184,9 @@ http::admission http_transport::admit(const http::exchange& ex) noexcept {
     a.body_bytes_max = engine_.options().body_bytes_max;
     const auto [where, refuse_status] = standing_of(head);
     a.refuse_status = refuse_status;
+    if (refuse_status == 403 || refuse_status == 400) {
+        note_refused(ex, refuse_status);
+    }
     if (a.refuse_status == 0 && head.has_content_length && head.content_length > a.body_bytes_max) {
         a.refuse_status = 413;
     }
@@ -192,8 +209,9 @@ std::uint16_t http_transport::admit_caller(const http::exchange& ex, place where
     if (from.anonymous() && !ex.peer_principal().empty()) {
         client.from.set_principal(ex.peer_principal());
     }
-    if (authenticator_ != nullptr) {
-        const std::uint16_t refused = authenticate(ex, client);
+    if (options_.access != nullptr) {
+        const std::uint16_t refused =
+            authenticator_ != nullptr ? authenticate(ex, client) : take_vouched(ex, client);
         if (refused != 0) {
             return refused;
         }

@@ -4,6 +4,7 @@
 
 #include "base/assert.hpp"
 #include "mcp/call_stream.hpp"
+#include "mcp/http_transport.hpp"
 #include "mcp/replies.hpp"
 
 namespace pillion::mcp {
@@ -60,6 +61,11 @@ void http_client::reply(request& r, base::byte_buffer message, std::uint16_t htt
     }
     http::extra_header extra[cors_headers::room + 2];
     std::size_t count = cors_headers(origin).put(extra);
+    std::string challenge;
+    if (!r.lacking.empty()) {
+        challenge = way_.challenge(ex.head(), "insufficient_scope", {}, r.lacking);
+        extra[count++] = {"WWW-Authenticate", challenge};
+    }
     if (r.mid == method_id::initialize && r.session != nullptr) {
         extra[count++] = {"Mcp-Session-Id", r.session->id()};
         last_session = r.session;

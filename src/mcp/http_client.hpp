@@ -14,6 +14,8 @@
 
 namespace pillion::mcp {
 
+class http_transport;
+
 // Headers that let a page of an allowed origin read an answer. Holds at most `room` of them.
 class cors_headers {
  public:
@@ -28,7 +30,8 @@ class cors_headers {
 
 class http_client final : public reply_channel, private http::exchange_listener {
  public:
-    explicit http_client(engine& e, const caller& peer = {}) noexcept : from(peer), engine_(e) {}
+    http_client(engine& e, const caller& peer, const http_transport& way) noexcept
+        : from(peer), engine_(e), way_(way) {}
 
     // Ties the exchange to a request: replies go there from now on.
     void attach(http::exchange& ex, request& r) noexcept;
@@ -38,6 +41,7 @@ class http_client final : public reply_channel, private http::exchange_listener 
     void drop(request& r) noexcept override;
     bool release(request& r, std::int64_t retry_ms) noexcept override;
     http::exchange* hand_over(request& r) noexcept override;
+    bool has_status() const noexcept override { return !exchange_->streaming(); }
 
     // The session this connection used last, and the Origin of its current request ("" for none).
     session_ref last_session;
@@ -57,6 +61,7 @@ class http_client final : public reply_channel, private http::exchange_listener 
     http::exchange& detach() noexcept;
 
     engine& engine_;
+    const http_transport& way_;
     http::exchange* exchange_ = nullptr;
     request* live_ = nullptr;
 };

@@ -107,7 +107,8 @@ void http_transport::handle(http::exchange& ex) noexcept {
             if (ex.head().m == http::method::options) {
                 return handle_options(ex);
             }
-            return legacy_sse::open(engine_, ex, message_path, client_of(ex).origin);
+            return legacy_sse::open(engine_, ex, message_path, client_of(ex).origin,
+                                    client_of(ex).from);
         case place::messages:
             if (ex.head().m == http::method::options) {
                 return handle_options(ex);
@@ -229,8 +230,10 @@ void http_transport::handle_message(http::exchange& ex, request& r, json::view r
         const auto named = find_revision(r.meta.version.str());
         if (named && is_legacy(*named)) {
             s = engine_.shared().sessions().find(head.get(header_id::mcp_session_id));
-            modern_era = s == nullptr;
-            if (s != nullptr) {
+            modern_era = s == nullptr || s->principal() != c.from.name;
+            if (modern_era) {
+                s = nullptr;
+            } else {
                 s->touch(engine_.now_ms());
             }
         }
@@ -321,13 +324,15 @@ void http_transport::handle_sse_message(http::exchange& ex) {
         return fail(ex, 400, rpc::parse_error, "Parse error");
     }
     const std::string to(id);
+    const granted rights{std::string(c.from.scopes), c.from.limited, c.from.ends_s};
     http::extra_header extra[cors_headers::room];
     ex.respond_empty(202, extra, cors_headers(c.origin).put(extra));
     if (*shard == engine_.shard()) {
-        return engine_.sse_message(to, text);
+        return engine_.sse_message(to, text, rights);
     }
-    engine_.shared().post_to(
-        *shard, [to, message = std::move(text)](engine& e) { e.sse_message(to, message); });
+    engine_.shared().post_to(*shard, [to, message = std::move(text), rights](engine& e) {
+        e.sse_message(to, message, rights);
+    });
 }
 
 void http_transport::handle_get(http::exchange& ex) {
@@ -342,7 +347,7 @@ void http_transport::handle_get(http::exchange& ex) {
         return refuse_late(ex, why);
     }
     if (!ex.head().has(header_id::last_event_id)) {
-        return legacy_stream::open(engine_, ex, std::move(s), c.origin);
+        return legacy_stream::open(engine_, ex, std::move(s), c.origin, c.from.ends_s);
     }
     const auto from = event_id::parse(ex.head().get(header_id::last_event_id));
     event_log::replay missed;
@@ -355,9 +360,9 @@ void http_transport::handle_get(http::exchange& ex) {
                         : safe_text("Unknown Last-Event-ID"));
     }
     if (missed.standalone) {
-        return legacy_stream::open(engine_, ex, std::move(s), c.origin, &*from);
+        return legacy_stream::open(engine_, ex, std::move(s), c.origin, c.from.ends_s, &*from);
     }
-    stream_follower::open(engine_, ex, std::move(s), *from, c.origin);
+    stream_follower::open(engine_, ex, std::move(s), *from, c.origin, c.from.ends_s);
 }
 
 void http_transport::handle_delete(http::exchange& ex) {

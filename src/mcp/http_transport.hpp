@@ -58,6 +58,9 @@ class http_transport final : public http::request_handler {
     std::uint16_t on_open(http::exchange& first) noexcept override;
     http::admission admit(const http::exchange& ex) noexcept override;
     void handle(http::exchange& ex) noexcept override;
+    // The value of WWW-Authenticate (RFC 6750 §3); what is empty is left out.
+    std::string challenge(const http::request_head& head, std::string_view error,
+                          std::string_view description, std::string_view scopes) const;
     std::string_view refuse(const http::request_head* head, std::uint16_t status,
                             std::string_view reason, std::string_view request_id,
                             base::byte_buffer& body, http::extra_header* extra,
@@ -75,6 +78,7 @@ class http_transport final : public http::request_handler {
     standing standing_of(const http::request_head& head) noexcept;
     standing judge(const http::request_head& head) noexcept;
     place place_of(std::string_view path) const noexcept;
+    void note_refused(const http::exchange& ex, std::uint16_t status);
     std::uint16_t admit_caller(const http::exchange& ex, place where) noexcept;
     std::uint16_t admit_sse(const http::request_head& head, place where) noexcept;
     std::uint16_t admit_mcp(const http::request_head& head) noexcept;
@@ -95,6 +99,7 @@ class http_transport final : public http::request_handler {
     void open_access();
     bool is_metadata(std::string_view path) const noexcept;
     std::uint16_t authenticate(const http::exchange& ex, http_client& c);
+    std::uint16_t take_vouched(const http::exchange& ex, http_client& c);
     std::uint16_t refuse_access(const http::exchange& ex, std::uint16_t status,
                                 std::string_view error, std::string_view description);
     // http_waiting.cpp

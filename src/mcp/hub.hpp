@@ -5,6 +5,7 @@
 // hub walks its own list, so nothing here is locked. Thread: its shard.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -54,9 +55,17 @@ class change_listener : public base::list_hook<> {
     virtual void on_writable() noexcept {}
     // The shard drains: streams end properly.
     virtual void on_drain() noexcept = 0;
+    // The token that the stream was opened with is over (mcp/token_watch). May destroy this.
+    virtual void on_token_end() noexcept {}
+    // When that is, in seconds since 1970; INT64_MAX: never.
+    std::int64_t token_ends_s() const noexcept { return token_ends_s_; }
+    void set_token_end(std::int64_t at_s) noexcept { token_ends_s_ = at_s; }
 
  protected:
     ~change_listener() = default;
+
+ private:
+    std::int64_t token_ends_s_ = INT64_MAX;
 };
 
 class hub {
@@ -112,6 +121,19 @@ class hub {
     }
     void drain() noexcept {
         tell([](change_listener& l) { l.on_drain(); });
+    }
+    // Tells those whose tokens have ended. Returns when the next one does.
+    std::int64_t end_tokens(std::int64_t now_s) noexcept {
+        std::int64_t next_s = INT64_MAX;
+        tell([&](change_listener& l) {
+            if (l.token_ends_s() > now_s) {
+                next_s = std::min(next_s, l.token_ends_s());
+                return;
+            }
+            l.set_token_end(INT64_MAX);
+            l.on_token_end();
+        });
+        return next_s;
     }
 
  private:

@@ -1,15 +1,18 @@
 #include "mcp/legacy_sse.hpp"
 
+#include <algorithm>
+
 #include "mcp/http_client.hpp"
 
 namespace pillion::mcp {
 
-legacy_sse::legacy_sse(engine& e, http::exchange& ex)
-    : message_pipe(e, "sse-", false, caller::of(ex), true),
+legacy_sse::legacy_sse(engine& e, http::exchange& ex, const caller& from)
+    : message_pipe(e, "sse-", false, from, true),
       exchange_(&ex),
       id_(session_table::new_id(e.shard())) {
-    engine_.shared().sse_streams().add(id_, caller::of(ex).name);
+    engine_.shared().sse_streams().add(id_, from.name);
     engine_.add_sse(*this);
+    engine_.tokens().watch(*this, from.ends_s);
     exchange_->listen(this);
 }
 
@@ -19,21 +22,27 @@ void engine::add_sse(legacy_sse& stream) { sse_.emplace(stream.id(), &stream); }
 
 void engine::remove_sse(legacy_sse& stream) noexcept { sse_.erase(stream.id()); }
 
-void engine::sse_message(std::string_view id, std::string_view message) {
+void engine::sse_message(std::string_view id, std::string_view message, const granted& rights) {
     const auto at = sse_.find(id);
     if (at != sse_.end()) {
-        at->second->receive(message);
+        at->second->receive(message, rights);
     }
 }
 
+void legacy_sse::receive(std::string_view message, const granted& rights) {
+    engine_.tokens().watch(*this, std::max(token_ends_s(), rights.ends_s));
+    take_rights(rights);
+    take_message(message);
+}
+
 void legacy_sse::open(engine& e, http::exchange& ex, std::string_view message_path,
-                      std::string_view origin) {
+                      std::string_view origin, const caller& from) {
     http::extra_header extra[cors_headers::room];
     ex.begin_sse(extra, cors_headers(origin).put(extra));
     if (e.draining()) {
         return ex.end_sse();
     }
-    auto* stream = new legacy_sse(e, ex);
+    auto* stream = new legacy_sse(e, ex, from);
     // Relative, so that it is right behind any proxy that keeps the path's depth.
     std::string address(message_path);
     address.append("?sessionId=").append(stream->id_);
@@ -73,6 +82,14 @@ void legacy_sse::on_drain() noexcept {
     draining_ = true;
     if (exchange_ != nullptr && under_way() == 0) {
         end_stream();
+    }
+}
+
+// Calls under way are answered first.
+void legacy_sse::on_token_end() noexcept {
+    if (exchange_ != nullptr) {
+        log_token_end(exchange_->peer());
+        on_drain();
     }
 }
 

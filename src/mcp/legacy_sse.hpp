@@ -18,22 +18,25 @@ namespace pillion::mcp {
 class legacy_sse final : public message_pipe, private http::exchange_listener {
  public:
     // Starts the stream on `ex` and takes it over. `message_path` is where messages are posted.
+    // `from`: who asked for it, and whose alone it is.
     static void open(engine& e, http::exchange& ex, std::string_view message_path,
-                     std::string_view origin);
+                     std::string_view origin, const caller& from);
 
-    // A message for this stream.
-    void receive(std::string_view message) { take_message(message); }
+    // A message for this stream, from its owner with these rights; for as long as those last, the
+    // stream goes on.
+    void receive(std::string_view message, const granted& rights);
     const std::string& id() const noexcept { return id_; }
 
     bool send(base::byte_buffer message) noexcept override;
 
  private:
-    legacy_sse(engine& e, http::exchange& ex);
+    legacy_sse(engine& e, http::exchange& ex, const caller& from);
     ~legacy_sse();
 
     void on_one_ended() noexcept override;
     void on_session_end(const session* /*which*/) noexcept override {}
     void on_drain() noexcept override;
+    void on_token_end() noexcept override;
     void on_peer_eof() noexcept override { end_stream(); }
     void on_drained() noexcept override {
         engine_.writable();

@@ -42,7 +42,7 @@ legacy_stream::~legacy_stream() {
 }
 
 void legacy_stream::open(engine& e, http::exchange& ex, session_ref s, std::string_view origin,
-                         const event_id* resume) {
+                         std::int64_t token_ends_s, const event_id* resume) {
     http::extra_header extra[cors_headers::room];
     ex.begin_sse(extra, cors_headers(origin).put(extra));
     if (e.draining()) {
@@ -52,6 +52,7 @@ void legacy_stream::open(engine& e, http::exchange& ex, session_ref s, std::stri
         e.shared().broadcast([s](engine& on) { on.changes().stream_replaced(s.get()); });
     }
     auto* stream = new legacy_stream(e, ex, std::move(s), resume);
+    e.tokens().watch(*stream, token_ends_s);
     if (resume != nullptr) {
         stream->replay(*resume);
     } else {
@@ -175,6 +176,14 @@ void legacy_stream::cut() noexcept {
 void legacy_stream::on_session_end(const session* which) noexcept {
     if (which == session_.get()) {
         end();
+    }
+}
+
+// What happens until the client is back is kept for it.
+void legacy_stream::on_token_end() noexcept {
+    if (exchange_ != nullptr) {
+        log_token_end(exchange_->peer());
+        on_peer_eof();
     }
 }
 

@@ -14,9 +14,10 @@ namespace pillion::mcp {
 class legacy_stream final : private change_listener, private http::exchange_listener {
  public:
     // Starts the event stream on `ex` and takes it over. With `resume` it continues an earlier
-    // stream of the session: what came behind that event is sent first.
+    // stream of the session: what came behind that event is sent first. At `token_ends_s` (seconds
+    // since 1970) the client has to come back with another token.
     static void open(engine& e, http::exchange& ex, session_ref s, std::string_view origin,
-                     const event_id* resume = nullptr);
+                     std::int64_t token_ends_s, const event_id* resume = nullptr);
 
  private:
     legacy_stream(engine& e, http::exchange& ex, session_ref s, const event_id* resume);
@@ -28,6 +29,7 @@ class legacy_stream final : private change_listener, private http::exchange_list
     void on_stream_replaced(const session* of) noexcept override;
     void on_stream_promoted(const session* of) noexcept override;
     void on_drain() noexcept override { end(); }
+    void on_token_end() noexcept override;
     void on_peer_eof() noexcept override;
     void on_drained() noexcept override;
     void on_gone() noexcept override;

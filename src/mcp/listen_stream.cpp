@@ -7,6 +7,7 @@ namespace pillion::mcp {
 listen_stream::listen_stream(http::exchange& ex, const request& r)
     : paced_listener(r.engine), exchange_(ex), started_ns_(r.started_ns), wanted_(r, *this) {
     engine_.changes().add(*this);
+    engine_.tokens().watch(*this, r.payer.ends_s);
     ex.listen(this);
 }
 
@@ -58,6 +59,12 @@ void listen_stream::on_drain() noexcept {
     exchange_.listen(nullptr);
     exchange_.end_sse();
     end({});
+}
+
+// Said properly: who has a new token subscribes again.
+void listen_stream::on_token_end() noexcept {
+    log_token_end(exchange_.peer());
+    on_drain();
 }
 
 void listen_stream::cut() noexcept {

@@ -52,6 +52,7 @@ message_pipe::message_pipe(engine& e, std::string_view prefix, bool serves_moder
       from_(from),
       paid_(paid) {
     from_.name = name_;  // the connection may be gone before the last call ends
+    take_rights({std::string(from.scopes), from.limited});
     engine_.changes().add(*this);
 }
 
@@ -60,6 +61,12 @@ message_pipe::~message_pipe() {
     if (session_ != nullptr) {
         engine_.shared().end_subscriptions(*session_);
     }
+}
+
+void message_pipe::take_rights(const granted& rights) {
+    scopes_ = rights.scopes;
+    from_.scopes = scopes_;
+    from_.limited = rights.limited;
 }
 
 void message_pipe::one_ended() noexcept {

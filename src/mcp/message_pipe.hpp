@@ -39,6 +39,8 @@ class message_pipe : public reply_channel, protected paced_listener {
                  bool paid);
     ~message_pipe();
 
+    // What the caller may use from the next message on.
+    void take_rights(const granted& rights);
     // Handles one message.
     void take_message(std::string_view text);
     // Sends an error about the message that was taken last; without `id` it belongs to no request.
@@ -64,6 +66,7 @@ class message_pipe : public reply_channel, protected paced_listener {
     std::string_view prefix_;
     bool serves_modern_;
     std::string name_;
+    std::string scopes_;
     caller from_;
     bool paid_;
     session_ref session_;

@@ -2,6 +2,7 @@
 #include <exception>
 
 #include "base/log.hpp"
+#include "mcp/access_check.hpp"
 #include "mcp/ask_chain.hpp"
 #include "mcp/conventions.hpp"
 #include "mcp/engine.hpp"
@@ -273,6 +274,9 @@ void engine::method_tools_call(request& r) {
         return refuse(r, bad_params("Unknown tool", R"({"field":"name","reason":"not_found"})"));
     }
     fault why;
+    if (!check_access(r, r.tool->definition->scopes, why)) {
+        return refuse(r, why);
+    }
     if (r.tool->gate != nullptr) {
         const std::int64_t wait_ns = r.tool->gate->take(loop_.now_ns());
         if (wait_ns > 0) {
@@ -336,6 +340,10 @@ void engine::method_prompts_get(request& r) {
         r.outcome = "not_found";
         return refuse(r, bad_params("Unknown prompt", R"({"field":"name","reason":"not_found"})"));
     }
+    fault why;
+    if (!check_access(r, r.prompt->definition->scopes, why)) {
+        return refuse(r, why);
+    }
     r.arguments = r.usual.arguments;
     if (r.arguments.exists() && !r.arguments.is_object()) {
         return refuse(r, bad_params("arguments must be an object",
@@ -357,7 +365,6 @@ void engine::method_prompts_get(request& r) {
             return refuse(r, bad_params("Missing required argument", r.memory.dup(data.view())));
         }
     }
-    fault why;
     if ((r.modern() && !ask_chain::read(r, why)) || !begin_call(r, why)) {
         return refuse(r, why);
     }
@@ -392,12 +399,14 @@ void engine::method_resources_read(request& r) {
             }
         }
     }
+    std::size_t provider = 0;
     if (r.resource == nullptr) {
         const bool own =
             !r.registered().corporate() || is_own_uri(r.target, r.registered().info().name);
-        for (const auto& provider : r.registered().providers()) {
-            if (own && provider->owns(r.target)) {
-                r.provider = provider.get();
+        const auto& all = r.registered().providers();
+        for (; own && provider < all.size(); ++provider) {
+            if (all[provider]->owns(r.target)) {
+                r.provider = all[provider].get();
                 break;
             }
         }
@@ -410,7 +419,11 @@ void engine::method_resources_read(request& r) {
         }
     }
     fault why;
-    if ((r.modern() && !ask_chain::read(r, why)) || !begin_call(r, why)) {
+    if (!check_access(r,
+                      r.resource != nullptr ? r.resource->definition->scopes
+                                            : r.registered().provider_scopes(provider),
+                      why) ||
+        (r.modern() && !ask_chain::read(r, why)) || !begin_call(r, why)) {
         return refuse(r, why);
     }
     run(r, read_resource(*this, r));
@@ -425,7 +438,7 @@ void engine::method_complete(request& r) {
                                     R"({"field":"argument","reason":"required"})"));
     }
     const completion_handler* handler = find_completion(r.registered(), r.params, why);
-    if (handler == nullptr) {
+    if (handler == nullptr || !check_reference_access(r, why)) {
         return refuse(r, why);
     }
     if (!*handler) {

@@ -1,6 +1,7 @@
 // The four lists and their pages (methods of mcp/engine.hpp).
 #include <algorithm>
 
+#include "mcp/access_check.hpp"
 #include "mcp/cursor.hpp"
 #include "mcp/engine.hpp"
 #include "rpc/errors.hpp"
@@ -54,24 +55,56 @@ std::size_t index_after(const List& list, const position& at, NameOf&& name_of) 
 // What stands around the entries of a page, usually.
 constexpr std::size_t list_frame_bytes = 512;
 
+// Where a page ends that begins at `from`, and what is the last entry on it.
+struct page_end {
+    std::size_t next;       // the first entry that it does not hold; the list's size: none is left
+    std::size_t last = 0;   // REQUIRES of its use: count > 0
+    std::size_t count = 0;  // entries
+};
+
+// Writes the entries from `from` on that the caller may use, at most `room` of them. Lists are the
+// same for everybody unless something on them is `guarded`: then they stand in one piece.
+template <class List>
+page_end write_entries(request& r, json::writer& w, const List& list, std::size_t from,
+                       std::size_t room, bool guarded) {
+    if (!guarded || !r.payer.limited) {
+        const std::size_t to = std::min(list.size(), from + room);
+        w.fragment(entries_of(list, from, to, r.rev));
+        return {to, to - 1, to - from};
+    }
+    page_end end{from};
+    for (; end.next < list.size(); ++end.next) {
+        if (!may(r, list[end.next].definition->scopes)) {
+            continue;
+        }
+        if (end.count == room) {
+            break;
+        }
+        w.fragment(end.count == 0 ? "" : ",");
+        w.fragment(entries_of(list, end.next, end.next + 1, r.rev));
+        end.last = end.next;
+        ++end.count;
+    }
+    return end;
+}
+
 // A page of a registered list as the whole reply.
 template <class List>
 base::byte_buffer page_reply(request& r, std::string_view member, const List& list,
-                             std::size_t from) {
+                             std::size_t from, bool guarded) {
     const registry& reg = r.registered();
-    const std::size_t to = std::min(list.size(), from + reg.page_size());
-    const std::string_view entries = entries_of(list, from, to, r.rev);
     base::byte_buffer out = r.new_message();
     // Grown at once to what it will be.
-    out.reserve(entries.size() + list_frame_bytes);
+    const std::size_t most = std::min(list.size(), from + reg.page_size());
+    out.reserve(entries_of(list, from, most, r.rev).size() + list_frame_bytes);
     json::writer w = begin_result(r, out);
     w.key_raw(member);
     w.begin_array();
-    w.fragment(entries);
+    const page_end end = write_entries(r, w, list, from, reg.page_size(), guarded);
     w.end_array();
-    if (to < list.size()) {
+    if (end.next < list.size()) {
         w.key_raw(R"("nextCursor":)");
-        w.string(list[to - 1].cursor);
+        w.string(list[end.last].cursor);
     }
     write_caching(r, w, reg.cache_ttl_ms(), false);
     end_result(r, w);
@@ -80,14 +113,14 @@ base::byte_buffer page_reply(request& r, std::string_view member, const List& li
 
 template <class List, class NameOf>
 void registered_list(engine& e, request& r, list_kind kind, std::string_view member,
-                     const List& list, NameOf&& name_of) {
+                     const List& list, bool guarded, NameOf&& name_of) {
     position at{kind, 0, {}};
     bool given = false;
     if (!read_cursor(r, kind, kind, at, given)) {
         return e.reply_error(r, bad_cursor());
     }
     const std::size_t from = given ? index_after(list, at, name_of) : 0;
-    e.reply(r, page_reply(r, member, list, from));
+    e.reply(r, page_reply(r, member, list, from, guarded));
 }
 
 // Renders the entries that a provider adds.
@@ -150,21 +183,43 @@ class page_writer final : public resource_page {
 
 void engine::method_tools_list(request& r) {
     registered_list(*this, r, list_kind::tools, R"("tools":)", r.registered().tools(),
+                    r.registered().guards(guarded::tools),
                     [](const tool& t) { return std::string_view(t.definition->name); });
 }
 
 void engine::method_prompts_list(request& r) {
     registered_list(*this, r, list_kind::prompts, R"("prompts":)", r.registered().prompts(),
+                    r.registered().guards(guarded::prompts),
                     [](const prompt& p) { return std::string_view(p.definition->name); });
 }
 
 void engine::method_templates_list(request& r) {
     registered_list(*this, r, list_kind::templates, R"("resourceTemplates":)",
-                    r.registered().templates(),
+                    r.registered().templates(), r.registered().guards(guarded::resources),
                     [](const resource& t) { return std::string_view(t.definition->uri); });
 }
 
 namespace {
+
+// The registered resources of a page. True when there are more, which come after `next`.
+bool registered_resources(request& r, json::writer& w, const position& at, bool given,
+                          position& next, page_writer& page) {
+    const registry& reg = r.registered();
+    const auto& list = reg.resources();
+    std::size_t from = 0;
+    if (given) {
+        from = index_after(list, at,
+                           [](const resource& x) { return std::string_view(x.definition->uri); });
+    }
+    const page_end end =
+        write_entries(r, w, list, from, reg.page_size(), reg.guards(guarded::resources));
+    if (end.count > 0) {
+        next.number = list[end.last].definition->serial;
+        next.after = list[end.last].definition->uri;
+    }
+    page.set_room(reg.page_size() - end.count);
+    return end.next < list.size();
+}
 
 // Registered resources first, then what the providers have, one behind the other.
 task<> list_resources(engine& e, request& r, position at, bool given) {
@@ -177,20 +232,7 @@ task<> list_resources(engine& e, request& r, position at, bool given) {
     position next(at);
     bool more = false;
     if (at.kind == list_kind::resources) {
-        const auto& list = reg.resources();
-        std::size_t i = 0;
-        if (given) {
-            i = index_after(list, at,
-                            [](const resource& x) { return std::string_view(x.definition->uri); });
-        }
-        const std::size_t end = std::min(list.size(), i + reg.page_size());
-        w.fragment(entries_of(list, i, end, r.rev));
-        if (end > i) {
-            next.number = list[end - 1].definition->serial;
-            next.after = list[end - 1].definition->uri;
-        }
-        more = end < list.size();
-        page.set_room(reg.page_size() - (end - i));
+        more = registered_resources(r, w, at, given, next, page);
         if (!more) {
             at.kind = list_kind::provided;
             at.number = 0;
@@ -199,6 +241,11 @@ task<> list_resources(engine& e, request& r, position at, bool given) {
     }
     const auto& providers = reg.providers();
     while (!more && at.kind == list_kind::provided && at.number < providers.size()) {
+        if (!may(r, reg.provider_scopes(at.number))) {
+            ++at.number;
+            at.after = {};
+            continue;
+        }
         if (page.room() == 0) {
             // Full at a seam: the next page asks this provider from where it stands.
             more = true;

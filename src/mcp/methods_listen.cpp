@@ -1,5 +1,6 @@
 // subscriptions/listen of 2026-07-28 (a method of mcp/engine.hpp; REVISIONS §11).
 #include "coro/sync.hpp"
+#include "mcp/access_check.hpp"
 #include "mcp/engine.hpp"
 #include "mcp/listen_stream.hpp"
 #include "mcp/modern_checks.hpp"
@@ -127,6 +128,11 @@ void engine::method_listen(request& r) {
         return refuse(r, f);
     }
     fault why;
+    for (const json::view uri : uris.elements()) {
+        if (!check_resource_access(r, uri.str(), why)) {
+            return refuse(r, why);
+        }
+    }
     if (!limiter_.handshake(r.payer, options_->limit, why)) {
         r.outcome = "rate_limited";
         return refuse(r, why);

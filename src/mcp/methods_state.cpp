@@ -1,5 +1,6 @@
 // Handshake, discovery, logging level and subscriptions (methods of mcp/engine.hpp).
 #include "base/log.hpp"
+#include "mcp/access_check.hpp"
 #include "mcp/engine.hpp"
 #include "mcp/modern_checks.hpp"
 #include "rpc/errors.hpp"
@@ -105,6 +106,10 @@ void engine::method_subscribe(request& r, bool on) {
     if (!uri.is_string() || uri.str().empty()) {
         return reply_error(r,
                            bad_params("uri is required", R"({"field":"uri","reason":"required"})"));
+    }
+    fault forbidden;
+    if (on && !check_resource_access(r, uri.str(), forbidden)) {
+        return reply_error(r, forbidden);
     }
     if (!on) {
         if (r.session->unsubscribe(uri.str())) {

@@ -20,6 +20,7 @@ class outcome {
         "error",
         "bad_arguments",
         "not_found",
+        "forbidden",
         "timeout",
         "cancelled",
         "disconnected",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "auth/scopes.hpp"
 #include "base/ascii.hpp"
 #include "base/limits.hpp"
 #include "base/utf8.hpp"
@@ -353,6 +354,58 @@ bool registry::follow_conventions(std::string& fault, std::vector<std::string>& 
     return wrong.empty();
 }
 
+bool registry::note_scopes(const detail::scope_list& of, const std::string& whose, bool* guard,
+                           std::string& fault) {
+    for (const std::string& one : of) {
+        if (!auth::is_scope(one)) {
+            fault = whose + ": a scope is 1 to 128 visible ASCII characters, no \" and no \\";
+            return false;
+        }
+    }
+    auth::add_scopes(scopes_, of);
+    *guard = *guard || !of.empty();
+    return true;
+}
+
+bool registry::add_scopes(std::string& fault) {
+    const auto guard = [this](guarded what) { return &guards_[static_cast<std::size_t>(what)]; };
+    bool good = true;
+    for (const tool& t : tools_) {
+        const detail::tool_definition& d = *t.definition;
+        good = good && note_scopes(d.scopes, "tool " + d.name, guard(guarded::tools), fault);
+    }
+    for (const prompt& p : prompts_) {
+        const detail::prompt_definition& d = *p.definition;
+        good = good && note_scopes(d.scopes, "prompt " + d.name, guard(guarded::prompts), fault);
+    }
+    for (const auto* list : {&resources_, &templates_}) {
+        for (const resource& x : *list) {
+            const detail::resource_definition& d = *x.definition;
+            good = good &&
+                   note_scopes(d.scopes, "resource " + d.uri, guard(guarded::resources), fault);
+            if (d.by_provider && !d.scopes.empty()) {
+                fault = "resource " + d.uri + ": its provider reads it, and has the scopes";
+                return false;
+            }
+        }
+    }
+    from_.provider_scopes.resize(from_.providers.size());
+    for (const detail::scope_list& one : from_.provider_scopes) {
+        good = good && note_scopes(one, "a provider", guard(guarded::resources), fault);
+    }
+    for (const auto& [name, scopes] : from_.method_scopes) {
+        const method_id m = find_method(name);
+        bool ignored = false;
+        if (m == method_id::unknown) {
+            fault = "there is no method " + name;
+            return false;
+        }
+        good = good && note_scopes(scopes, name, &ignored, fault);
+        method_scopes_[static_cast<std::size_t>(m)] = scopes;
+    }
+    return good;
+}
+
 std::unique_ptr<const registry> registry::freeze(const detail::definitions& from,
                                                  std::string& fault,
                                                  std::vector<std::string>& warnings) {
@@ -363,7 +416,8 @@ std::unique_ptr<const registry> registry::freeze(const detail::definitions& from
         fault = "a server needs a name and a version";
         return nullptr;
     }
-    if (!r->add_tools(fault, warnings) || !r->add_prompts(fault) || !r->add_resources(fault)) {
+    if (!r->add_tools(fault, warnings) || !r->add_prompts(fault) || !r->add_resources(fault) ||
+        !r->add_scopes(fault)) {
         return nullptr;
     }
     if (r->corporate() && !r->follow_conventions(fault, warnings)) {

@@ -14,6 +14,7 @@
 
 #include "mcp/definitions.hpp"
 #include "mcp/entry_texts.hpp"
+#include "mcp/method.hpp"
 #include "mcp/name_table.hpp"
 #include "mcp/revision.hpp"
 #include "mcp/tool_gate.hpp"
@@ -49,6 +50,9 @@ struct resource {
     std::string cursor;  // nextCursor of a page that ends here
 };
 
+// What has scopes that a list depends on.
+enum class guarded : std::uint8_t { tools, prompts, resources };
+
 class registry {
  public:
     // Checks and compiles everything. Returns null and a one-line `fault` when something is wrong
@@ -73,6 +77,18 @@ class registry {
     const std::vector<std::shared_ptr<resource_provider>>& providers() const noexcept {
         return from_.providers;
     }
+
+    // What the provider's resources need, and a method whatever its target.
+    const detail::scope_list& provider_scopes(std::size_t index) const noexcept {
+        return from_.provider_scopes[index];
+    }
+    const detail::scope_list& method_scopes(method_id m) const noexcept {
+        return method_scopes_[static_cast<std::size_t>(m)];
+    }
+    // Whether some of them, templates and provided ones among the resources, need a scope.
+    bool guards(guarded what) const noexcept { return guards_[static_cast<std::size_t>(what)]; }
+    // All scopes that something needs.
+    const detail::scope_list& scopes() const noexcept { return scopes_; }
 
     const detail::implementation_info& info() const noexcept { return from_.info; }
     std::size_t page_size() const noexcept { return page_size_; }
@@ -106,12 +122,18 @@ class registry {
     bool add_prompts(std::string& fault);
     bool add_resources(std::string& fault);
     bool follow_conventions(std::string& fault, std::vector<std::string>& warnings) const;
+    bool add_scopes(std::string& fault);
+    bool note_scopes(const detail::scope_list& of, const std::string& whose, bool* guard,
+                     std::string& fault);
     void render_server();
 
     detail::definitions from_;
     std::size_t page_size_ = 0;
     bool has_completions_ = false;
     bool has_tasks_ = false;
+    std::array<detail::scope_list, methods> method_scopes_;
+    std::array<bool, 3> guards_{};
+    detail::scope_list scopes_;
     std::vector<tool> tools_;
     std::vector<prompt> prompts_;
     std::vector<resource> resources_;

@@ -126,7 +126,12 @@ base::byte_buffer error_reply(request& r, const fault& f) {
     fault out = f;
     out.code = wire_code(f.code, r.modern(), r.engine.options().strict_e_codes);
     base::byte_buffer text = r.new_message();
-    write_error(text, out, r.request_id, r.id, true);
+    if (!r.lacking.empty() && r.channel != nullptr && r.channel->has_status()) {
+        // The status says it, and the error has no id (STANDARD row 50).
+        write_error(text, out, r.request_id);
+    } else {
+        write_error(text, out, r.request_id, r.id, true);
+    }
     return text;
 }
 

@@ -45,6 +45,8 @@ class reply_channel {
         static_cast<void>(r);
         return nullptr;
     }
+    // Whether the reply's HTTP status tells the client how it went.
+    virtual bool has_status() const noexcept { return false; }
     // True for stdio, where nothing but messages tells the client that a stream has ended.
     virtual bool is_pipe() const noexcept { return false; }
 

@@ -75,6 +75,9 @@ struct request_state : base::list_hook<in_flight_tag> {
     void charge(const mcp::caller& who) noexcept {
         payer = who;
         payer.name = principal = memory.dup(who.name);
+        if (who.limited) {
+            payer.scopes = memory.dup(who.scopes);
+        }
     }
 
     // A buffer for an outgoing message, with room for any framing in front.
@@ -102,6 +105,8 @@ struct request_state : base::list_hook<in_flight_tag> {
     trace_context trace;
     // Who is asking; empty where nobody has to say.
     std::string_view principal;
+    // All the scopes it needs, with blanks between them, where it was refused for want of one.
+    std::string_view lacking;
     // … and whose budgets pay for it; what it has of those for requests under way.
     mcp::caller payer;
     mcp::count_table::hold counted;

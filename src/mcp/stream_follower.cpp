@@ -63,10 +63,11 @@ void engine::wake_writers_here(const session* s) noexcept {
 }
 
 void stream_follower::open(engine& e, http::exchange& ex, session_ref s, event_id from,
-                           std::string_view origin) {
+                           std::string_view origin, std::int64_t token_ends_s) {
     http::extra_header extra[cors_headers::room];
     ex.begin_sse(extra, cors_headers(origin).put(extra));
     auto* follower = new stream_follower(e, ex, std::move(s), from);
+    e.tokens().watch(*follower, token_ends_s);
     follower->pull();
 }
 
@@ -120,6 +121,11 @@ void stream_follower::on_session_end(const session* which) noexcept {
     if (which == session_.get()) {
         end();
     }
+}
+
+void stream_follower::on_token_end() noexcept {
+    log_token_end(exchange_.peer());
+    end();
 }
 
 void stream_follower::end() noexcept {

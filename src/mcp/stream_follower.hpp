@@ -17,9 +17,10 @@ class stream_follower final : public base::list_hook<struct follower_tag>,
                               private change_listener,
                               private http::exchange_listener {
  public:
-    // Takes `ex` over. REQUIRES: the log found `from`.
+    // Takes `ex` over; at `token_ends_s` (seconds since 1970) it ends, and the client may come back
+    // with another token. REQUIRES: the log found `from`.
     static void open(engine& e, http::exchange& ex, session_ref s, event_id from,
-                     std::string_view origin);
+                     std::string_view origin, std::int64_t token_ends_s);
 
     // The stream `number` of `s` has new events, or has ended.
     void wake(const session* s, std::uint32_t number) noexcept;
@@ -31,6 +32,7 @@ class stream_follower final : public base::list_hook<struct follower_tag>,
     void on_change(const change_event& /*event*/) noexcept override {}
     void on_session_end(const session* which) noexcept override;
     void on_drain() noexcept override { end(); }
+    void on_token_end() noexcept override;
     void on_peer_eof() noexcept override { end(); }
     void on_drained() noexcept override;
     void on_gone() noexcept override { delete this; }

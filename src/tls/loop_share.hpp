@@ -25,6 +25,7 @@ struct tls_counts {
     std::uint64_t late = 0;    // … that took too long
     std::uint64_t plain = 0;   // connections that spoke plain HTTP
     std::uint64_t broken = 0;  // … that ended by a record that is none
+    std::uint64_t rested = 0;  // times that a connection gave its memory back
 };
 
 // Somebody whose handshake waits.

@@ -9,6 +9,7 @@
 #include "base/assert.hpp"
 #include "base/limits.hpp"
 #include "base/log.hpp"
+#include "tls/idle_memory.hpp"
 #include "tls/tls_error.hpp"
 
 namespace pillion::tls {
@@ -129,7 +130,7 @@ bool tls_stream::end_handshake() noexcept {
             return false;
         }
     }
-    timer_.cancel();
+    share_.loop().arm_in_ms(timer_, limits::tls_rest_ms);
     state_ = state::established;
     ++(resumed ? share_.counts().resumed : share_.counts().full);
     if (compat::brought_session(ssl_)) {
@@ -145,6 +146,7 @@ bool tls_stream::end_handshake() noexcept {
 }
 
 bool tls_stream::read_record() noexcept {
+    note_use();
     char* const to = share_.record();
     const int got =
         compat::read(ssl_, reinterpret_cast<unsigned char*>(to), loop_share::record_bytes_max);
@@ -304,6 +306,7 @@ void tls_stream::encrypt() noexcept {
     iovec parts[io::out_queue::gather_max];
     while (state_ == state::established && !queue_.empty()) {
         std::size_t taken = 0;
+        note_use();
         const std::size_t count = queue_.gather(parts);
         for (std::size_t i = 0; i < count; ++i) {
             const auto* from = static_cast<const unsigned char*>(parts[i].iov_base);
@@ -331,7 +334,36 @@ int tls_stream::send(void* self, const unsigned char* from, std::size_t bytes) n
     return static_cast<int>(bytes);
 }
 
+// ---- rest ----
+
+void tls_stream::note_use() noexcept {
+    used_ = true;
+    if (resting_) {
+        resting_ = false;
+        share_.loop().arm_in_ms(timer_, limits::tls_rest_ms);
+    }
+}
+
+// A connection that is in use is looked at again, as is one with a part of a record.
+void tls_stream::rest() noexcept {
+    resting_ = !std::exchange(used_, false) && held_ == nullptr && queue_.empty() &&
+               drop_idle_memory(ssl_) > 0;
+    if (resting_) {
+        ++share_.counts().rested;
+    } else {
+        share_.loop().arm_in_ms(timer_, limits::tls_rest_ms);
+    }
+}
+
 // ---- the end ----
+
+// Where it was. The timer of an established connection is for its rest alone.
+tls_stream::state tls_stream::leave(state next) noexcept {
+    if (state_ == state::established) {
+        timer_.cancel();
+    }
+    return std::exchange(state_, next);
+}
 
 // Everything has been encrypted: what waited for that happens now.
 void tls_stream::end_output() noexcept {
@@ -339,7 +371,7 @@ void tls_stream::end_output() noexcept {
         mbedtls_ssl_close_notify(&ssl_);
     }
     if (flushing_) {
-        state_ = state::closed;
+        leave(state::closed);
         inner_.close(true);
     } else {
         inner_.shutdown_write();
@@ -366,7 +398,7 @@ void tls_stream::close(bool flush) noexcept {
         return;
     }
     // A refusal that is on its way gets there.
-    const bool refused = std::exchange(state_, state::closed) == state::refused;
+    const bool refused = leave(state::closed) == state::refused;
     inner_.close(refused && flush);
 }
 
@@ -374,7 +406,7 @@ bool tls_stream::close_if_quiet() noexcept {
     if (held_ != nullptr || !inner_.close_if_quiet()) {
         return false;
     }
-    state_ = state::closed;
+    leave(state::closed);
     return true;
 }
 
@@ -399,12 +431,15 @@ void tls_stream::refuse(std::string why) noexcept {
 void tls_stream::break_off(int code) noexcept {
     fault_ = describe(code);
     log::debug("tls.broken", {log::kv("peer", peer()), log::kv("reason", fault_)});
-    state_ = state::refused;
+    leave(state::refused);
     inner_.close(true);
 }
 
 void tls_stream::on_timer(io::timer&, void* owner) noexcept {
     auto& me = *static_cast<tls_stream*>(owner);
+    if (me.state_ == state::established) {
+        return me.rest();
+    }
     if (me.state_ < state::established) {
         ++me.share_.counts().late;
         me.fault_ = "the handshake took too long";

@@ -5,7 +5,8 @@
 // share, and lent to the reader from there. What is written waits until the end of the turn, so
 // that the small answers of a turn are one record; more than a record's worth is encrypted at once.
 //
-// The library's memory (about 36 KiB) exists from the first received byte on, not from the accept.
+// The library's memory (about 36 KiB) exists from the first received byte on, not from the accept;
+// the larger part of it goes back to the system while nothing comes or goes.
 // A handshake has limits::tls_handshake_timeout_ms. Who speaks plain HTTP gets an answer in it,
 // which the maker provides, and is closed. Thread: its shard.
 #pragma once
@@ -102,6 +103,9 @@ class tls_stream final : public io::stream,
     void tell_eof() noexcept;
     bool blocked() const noexcept { return paused_ || waiting_; }
     void let_in() noexcept;
+    state leave(state next) noexcept;
+    void note_use() noexcept;
+    void rest() noexcept;
     void refuse_plain() noexcept;
     void refuse(std::string why) noexcept;
     void break_off(int code) noexcept;
@@ -137,6 +141,8 @@ class tls_stream final : public io::stream,
     bool shut_ = false;      // shutdown_write(), and the queue is still to be sent
     bool flushing_ = false;  // close(true), and the queue is still to be sent
     bool output_ended_ = false;
+    bool used_ = false;     // since the timer was armed
+    bool resting_ = false;  // … which it is not: the buffers have gone back
 };
 
 }  // namespace pillion::tls

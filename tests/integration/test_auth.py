@@ -1,20 +1,17 @@
 """Bearer tokens: who is let in, who is not, and what those hear."""
 
-import re
 import time
 
 import pytest
 
+from bearer import ECHO, OPAQUE, ask, client_of, refused
 from http_client import Connection
-from mcp_client import CAPABILITIES, Client, RpcError, compact, modern_params
+from mcp_client import CAPABILITIES, RpcError, compact, modern_params
 from server_process import fixture_bin, run_program
-from tokens import Issuer, SigningKey, b64url, listed
+from tokens import Issuer, SigningKey, listed
 from wire_schema import TASKS
 
 pytestmark = [pytest.mark.asan, pytest.mark.tls]
-
-OPAQUE = "f00dfeedf00dfeedf00dfeedf00dfeed"
-ECHO = {"name": "echo", "arguments": {"text": "hello"}}
 
 
 @pytest.fixture(scope="module")
@@ -27,40 +24,6 @@ def guarded(start, issuer, tmp_path):
     tokens = tmp_path / "tokens"
     tokens.write_text("# who may\n" + listed("ci", OPAQUE, "tools:call"), encoding="ascii")
     return start(*issuer.flags, "--auth-tokens", tokens, "--log-level", "debug")
-
-
-def ask(address, token=None, headers=(), method="tools/list", params=None):
-    """One request of 2026-07-28; `token` None: without one."""
-    body = compact({"jsonrpc": "2.0", "id": 1, "method": method, "params": modern_params(params)})
-    own = [("Authorization", f"Bearer {token}")] if token is not None else []
-    name = [("Mcp-Name", params["name"])] if params else []
-    with Connection(address) as connection:
-        return connection.request("POST", "/mcp", [
-            ("Content-Type", "application/json"),
-            ("Accept", "application/json, text/event-stream"),
-            ("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", method), *name, *own, *headers],
-            body)
-
-
-def refused(response, error=None, status=401):
-    """The challenge of a refusal, as a dictionary."""
-    assert response.status == status, response
-    body = response.json()
-    assert body["error"]["code"] == -32600 and "id" not in body
-    assert body["error"]["data"]["requestId"] == response["X-Request-Id"]
-    scheme, _, rest = response["WWW-Authenticate"].partition(" ")
-    challenge = dict(re.findall(r'(\w+)="([^"]*)"', rest))
-    assert scheme == "Bearer" and challenge["realm"] == "test"
-    assert challenge.get("error") == error, challenge
-    return challenge
-
-
-def client_of(server, token, rev="E", **more):
-    made = Client(server.address, rev, **more)
-    plain = made.headers
-    made.headers = lambda message=None, extra=(): plain(
-        message, [("Authorization", f"Bearer {token}"), *extra])
-    return made.open() if rev != "E" else made
 
 
 # ---- those who are let in ----
@@ -117,118 +80,7 @@ def test_what_needs_no_token(guarded):
         assert preflight.status in (200, 204)
 
 
-# ---- those who are not ----
-
-def test_without_a_token(guarded):
-    challenge = refused(ask(guarded.address))
-    assert challenge["resource_metadata"] == (
-        f"http://127.0.0.1:{guarded.port}/.well-known/oauth-protected-resource/mcp")
-    for method, path in (("GET", "/mcp"), ("DELETE", "/mcp"), ("GET", "/sse"),
-                         ("POST", "/messages?sessionId=x")):
-        with Connection(guarded.address) as connection:
-            response = connection.request(method, path, [
-                ("Accept", "text/event-stream"), ("Content-Type", "application/json")],
-                b"{}" if method == "POST" else None)
-            refused(response)
-    guarded.wait_for_log('auth.refused')
-
-
-@pytest.mark.parametrize("value", ["Bearer", "Bearer ", "Basic YTpi", "Digest x", OPAQUE,
-                                   "Bearer a b", "Bearer \"x\"", "Token " + OPAQUE,
-                                   f"Bearer{OPAQUE}", f"Bearer,{OPAQUE}"])
-def test_what_is_no_bearer_token(guarded, value):
-    refused(ask(guarded.address, headers=[("Authorization", value)]))
-
-
-def test_several_tokens_are_none(guarded, issuer):
-    twice = [("Authorization", f"Bearer {issuer.token()}")] * 2
-    refused(ask(guarded.address, headers=twice), "invalid_request", 400)
-    query = b"POST /mcp?access_token=%s HTTP/1.1\r\nHost: localhost\r\n" \
-            b"Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n" \
-            b"Content-Length: 2\r\n\r\n{}" % OPAQUE.encode()
-    with Connection(guarded.address) as connection:
-        connection.send(query)
-        assert connection.read_response().status == 400
-
-
-def changed(token, part, change):
-    parts = token.split(".")
-    parts[part] = change(parts[part])
-    return ".".join(parts)
-
-
-NOW = time.time
-CLAIMS = {
-    "expired": ({"exp": lambda: NOW() - 61}, "expired"),
-    "long expired": ({"exp": lambda: 1}, "expired"),
-    "not yet": ({"nbf": lambda: NOW() + 120}, "not valid yet"),
-    "from the future": ({"iat": lambda: NOW() + 120}, "not valid yet"),
-    "other audience": ({"aud": lambda: "https://other.example/mcp"}, "audience"),
-    "audience of a longer name": ({"aud": lambda: "https://pillion.example/mcp/x"}, "audience"),
-    "audience of a shorter name": ({"aud": lambda: "https://pillion.example"}, "audience"),
-    "no audience": ({"aud": lambda: None}, "audience"),
-    "empty audience": ({"aud": lambda: []}, "audience"),
-    "other issuer": ({"iss": lambda: "https://evil.example"}, "issuer"),
-    "issuer with a slash": ({"iss": lambda: "https://issuer.example/"}, "issuer"),
-    "no issuer": ({"iss": lambda: None}, "issuer"),
-    "no subject": ({"sub": lambda: None}, "claim"),
-    "number as subject": ({"sub": lambda: 7}, "claim"),
-    "long subject": ({"sub": lambda: "a" * 300}, "claim"),
-    "no expiry": ({"exp": lambda: None}, "claim"),
-    "text as expiry": ({"exp": lambda: "2099-01-01"}, "claim"),
-    "endless expiry": ({"exp": lambda: 1e300}, "claim"),
-    "no time of issue": ({"iat": lambda: None}, "claim"),
-    "list as scope": ({"scope": lambda: ["a"]}, "claim"),
-}
-
-
-@pytest.mark.parametrize("name", CLAIMS)
-def test_claims_that_let_nobody_in(guarded, issuer, name):
-    claims, reason = CLAIMS[name]
-    token = issuer.token(**{key: make() for key, make in claims.items()})
-    response = ask(guarded.address, token)
-    challenge = refused(response, "invalid_token")
-    assert reason in challenge["error_description"], challenge
-    line = guarded.wait_for_log(response["X-Request-Id"])
-    assert "auth.refused" in line and reason in line and token.split(".")[2] not in line
-
-
-HEADERS = {
-    "none": {"alg": "none"}, "None": {"alg": "None"}, "HS256": {"alg": "HS256"},
-    "RS256 by a key of EC": {"alg": "RS256"}, "ES384": {"alg": "ES384"}, "no alg": {"alg": None},
-    "jku": {"jku": "https://evil.example/jwks"}, "x5u": {"x5u": "https://evil.example/x"},
-    "jwk": {"jwk": {"kty": "EC"}}, "crit": {"crit": ["exp"]}, "unknown kid": {"kid": "gone"},
-    "kid of another type": {"kid": 7}, "kid as a path": {"kid": "../../etc/passwd"},
-    "other type": {"typ": "dpop+jwt"}, "zip": {"zip": "DEF"},
-}
-
-
-@pytest.mark.parametrize("name", HEADERS)
-def test_headers_that_let_nobody_in(guarded, issuer, name):
-    refused(ask(guarded.address, issuer.token(header=HEADERS[name])), "invalid_token")
-
-
-def test_a_key_of_ones_own(guarded, issuer, tmp_path):
-    thief = SigningKey(tmp_path, "first")
-    refused(ask(guarded.address, issuer.token(key=thief)), "invalid_token")
-    refused(ask(guarded.address, issuer.token(key=thief, header={"jwk": thief.jwk()})),
-            "invalid_token")
-
-
-@pytest.mark.parametrize("change", ["truncated", "no signature", "flipped", "padded", "four parts",
-                                    "two parts", "other claims", "huge", "nested", "rubbish"])
-def test_tokens_that_were_changed(guarded, issuer, change):
-    token = issuer.token()
-    bob = issuer.token("bob")
-    deep = b64url(b'{"a":' * 200 + b"1" + b"}" * 200)
-    refused(ask(guarded.address, {
-        "truncated": token[:-4], "no signature": token.rsplit(".", 1)[0] + ".",
-        "flipped": changed(token, 2, lambda s: s[:5] + ("A" if s[5] != "A" else "B") + s[6:]),
-        "padded": token + "==", "four parts": token + ".x", "two parts": token.rsplit(".", 1)[0],
-        "other claims": changed(token, 1, lambda _: bob.split(".")[1]),
-        "huge": changed(token, 1, lambda s: s * 20), "nested": changed(token, 1, lambda _: deep),
-        "rubbish": "%".replace("%", "x") * 50}[change]), "invalid_token")
-
+# ---- those who are not: see test_auth_refusals.py ----
 
 def test_secrets_are_never_shown(guarded, issuer):
     token = issuer.token(aud="nobody")

@@ -162,6 +162,59 @@ TEST(tls_stream_sim, handshakes_have_their_time) {
 }
 
 // What the peer has not read of a large answer is not forgotten when it is closed.
+// Its buffers go back to the system, and the next records find them again.
+TEST(tls_stream_sim, a_connection_that_rests_gives_its_memory_back) {
+    checked_wire w;
+    const std::string text = text_of(40'000);
+    w.server.reader.when_data = [&](std::string_view got) { w.write(w.server, got); };
+    const auto echo = [&] {
+        w.client.reader.bytes.clear();
+        w.write(w.client, text);
+        return w.until([&] { return w.client.reader.bytes.size() == text.size(); }) &&
+               w.client.reader.bytes == text;
+    };
+    const auto pass_ms = [&](std::int64_t ms) {
+        const std::int64_t end = w.world.loop().now_ns() + ms * 1'000'000;
+        ASSERT_TRUE(w.until([&] { return w.world.loop().now_ns() >= end; }, 1'000'000));
+    };
+    ASSERT_TRUE(echo());
+    EXPECT_EQ(w.share->counts().rested, 0U);
+    for (std::uint64_t round = 1; round <= 3; ++round) {
+        pass_ms(2 * limits::tls_rest_ms + 100);
+        // Each end once: whoever rests stays so.
+        EXPECT_EQ(w.share->counts().rested, 2 * round);
+        pass_ms(5 * limits::tls_rest_ms);
+        EXPECT_EQ(w.share->counts().rested, 2 * round);
+        ASSERT_TRUE(echo());
+    }
+    // Who is in use is left alone.
+    for (int i = 0; i < 10; ++i) {
+        pass_ms(limits::tls_rest_ms / 2);
+        ASSERT_TRUE(echo());
+    }
+    EXPECT_EQ(w.share->counts().rested, 6U);
+}
+
+// A part of a record stays.
+TEST(tls_stream_sim, half_a_record_is_waited_for) {
+    checked_wire w;
+    ASSERT_TRUE(w.until([&] { return w.client.stream->established(); }));
+    ASSERT_TRUE(w.until([&] { return w.server.stream->established(); }));
+    w.write(w.client, "hello");
+    w.world.loop().run_one(100'000);
+    std::string record;
+    ASSERT_TRUE(w.until([&] { return !(record += w.client.peer.take()).empty(); }));
+    for (std::size_t cut = 1; cut < record.size(); ++cut) {
+        // One byte at a time, with a long rest before each.
+        w.server.peer.send(record.substr(cut - 1, 1));
+        const std::int64_t end = w.world.loop().now_ns() + 3 * limits::tls_rest_ms * 1'000'000;
+        ASSERT_TRUE(w.until([&] { return w.world.loop().now_ns() >= end; }, 1'000'000));
+        EXPECT_LE(w.share->counts().rested, 1U);  // the client alone
+    }
+    w.server.peer.send(record.substr(record.size() - 1));
+    ASSERT_TRUE(w.until([&] { return w.server.reader.bytes == "hello"; }));
+}
+
 TEST(tls_stream_sim, a_flushing_close_sends_everything) {
     sim_options o;
     o.send_max = 1000;

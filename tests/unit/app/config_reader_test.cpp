@@ -88,7 +88,7 @@ options:
         "null or *)\n"
         "8:1: unknown section \"htpp\"; there are http, tls, auth, server, log, limits, metrics, "
         "rates, "
-        "options, tools\n"
+        "options, tools, prompts, resources, methods, principals\n"
         "10:10: log.level: \"loud\" is not debug, info, warn, error or off\n"
         "11:3: the key \"level\" stands twice\n"
         "12:9: limits: must be a mapping of keys\n"
@@ -105,16 +105,32 @@ TEST(config_reader, limits_of_tools) {
     c.variables["RATE"] = "3";
     c.read("tools:\n  echo: {timeout: 500ms, rate: \"${RATE}\"}\n  \"a b\":\n  x: {queue: 0}\n");
     EXPECT_EQ(c.said(), "");
-    ASSERT_EQ(c.values.tools.size(), 3U);
-    const tool_values& echo = c.values.tools[0];
+    ASSERT_EQ(c.values.named.size(), 3U);
+    const named_values& echo = c.values.named[0];
     EXPECT_EQ(echo.name, "echo");
     EXPECT_EQ(echo.at, (file_place{2, 3}));
     EXPECT_EQ(echo.values[static_cast<std::size_t>(tool_key::timeout)].number, 500);
     EXPECT_EQ(echo.values[static_cast<std::size_t>(tool_key::rate)].number, 3);
     EXPECT_FALSE(echo.values[static_cast<std::size_t>(tool_key::queue)].given);
-    EXPECT_EQ(c.values.tools[1].name, "a b");
-    const config_value& queue = c.values.tools[2].values[static_cast<std::size_t>(tool_key::queue)];
+    EXPECT_EQ(c.values.named[1].name, "a b");
+    const config_value& queue = c.values.named[2].values[static_cast<std::size_t>(tool_key::queue)];
     EXPECT_TRUE(queue.given && queue.number == 0);
+}
+
+TEST(config_reader, scopes_of_what_has_a_name) {
+    config_case c;
+    c.read(
+        "tools: {a: {scopes: x}}\nprompts: {a: {scopes: [x, y]}}\n"
+        "principals:\n  \"cert:cn:b c\":\n  d: {scopes: []}\n");
+    EXPECT_EQ(c.said(), "");
+    ASSERT_EQ(c.values.named.size(), 4U);
+    EXPECT_EQ(c.values.named[0].values.back().texts, std::vector<std::string>{"x"});
+    EXPECT_EQ(c.values.named[1].section, "prompts");
+    EXPECT_EQ(c.values.named[1].values.back().texts, (std::vector<std::string>{"x", "y"}));
+    EXPECT_EQ(c.values.named[2].name, "cert:cn:b c");
+    // No scopes, and none said.
+    EXPECT_FALSE(c.values.named[2].values.back().given);
+    EXPECT_TRUE(c.values.named[3].values.back().given);
 }
 
 TEST(config_reader, faults_of_limits_of_tools) {
@@ -122,7 +138,7 @@ TEST(config_reader, faults_of_limits_of_tools) {
     c.read("tools:\n  echo: {rat: 1, rate: -1, timeout: 0s}\n  \"a\\nb\": {queue: many}\n  x: 1\n");
     EXPECT_EQ(c.said(),
               "2:10: tools.echo: unknown key \"rat\"; there are timeout, concurrent, queue, rate, "
-              "rate_burst\n"
+              "rate_burst, scopes\n"
               "2:24: tools.echo.rate: \"-1\" is not a number from 0 to 1000000\n"
               "2:37: tools.echo.timeout: \"0s\" is not a duration such as 500ms, 30s, 5m or 2h, "
               "and not 0\n"

@@ -63,7 +63,7 @@ TEST(authenticator, a_token_is_judged_once_and_known_from_then_on) {
     const auto first = a->check(token, now);
     ASSERT_NE(first.who, nullptr);
     EXPECT_EQ(first.who->principal, "https://i.example|alice");
-    EXPECT_EQ(first.who->scopes, (std::vector<std::string>{"x", "y"}));
+    EXPECT_EQ(first.who->scopes, "x y");
     for (int i = 0; i < 100; ++i) {
         EXPECT_EQ(a->check(token, now + 599).who, first.who);
     }
@@ -126,7 +126,7 @@ TEST(authenticator, opaque_tokens_stand_beside_others) {
     const auto ci = a->check(secret, now);
     ASSERT_NE(ci.who, nullptr);
     EXPECT_EQ(ci.who->principal, "token:ci");
-    EXPECT_EQ(ci.who->scopes, std::vector<std::string>{"tools:call"});
+    EXPECT_EQ(ci.who->scopes, "tools:call");
     EXPECT_NE(a->check(token_of("alice", now + 60), now).who, nullptr);
     EXPECT_EQ(a->check(secret + "x", now).who, nullptr);
     EXPECT_EQ(a->check(secret.substr(1), now).who, nullptr);

@@ -40,6 +40,7 @@ TEST(introspection, who_it_is) {
     // Not longer than it says itself, to the moment.
     said = read(R"({"active":true,"sub":"a","exp":1800000030})");
     EXPECT_EQ(said.good_until_s, now + 30);
+    EXPECT_EQ(said.ends_s, now + 30);
     said = read(R"({"active":true,"sub":"a","exp":1800000000.5})");
     EXPECT_EQ(said.good_until_s, now + 1);
     EXPECT_EQ(read(R"({"active":true,"sub":"a","exp":1800000000})").why, token_fault::expired);

@@ -1,0 +1,231 @@
+"""Scopes: what the operator's file asks of callers, and who is let in without a token."""
+
+import json
+import os
+import re
+import signal
+
+import jsonschema
+import pytest
+
+from mcp_client import Client, LegacySse, RpcError
+from server_process import fixture_bin, run_program
+from test_auth import ECHO, ask, client_of, metadata, refused
+from tokens import Issuer, listed
+
+pytestmark = [pytest.mark.asan, pytest.mark.tls]
+
+RULES = """
+tools:
+  echo: {scopes: "tools:echo"}
+  test_simple_text: {scopes: [tools:add, tools:any], timeout: 3s}
+prompts:
+  test_simple_prompt: {scopes: prompts}
+resources:
+  test://static-text: {scopes: [texts]}
+  "test://template/{id}/data": {scopes: [data]}
+methods:
+  completion/complete: {scopes: [complete]}
+"""
+ADD = {"name": "test_simple_text"}
+OPEN = {"name": "test_image_content"}
+
+
+@pytest.fixture(scope="module")
+def issuer(tmp_path_factory):
+    return Issuer(tmp_path_factory.mktemp("issuer"))
+
+
+@pytest.fixture
+def configured(start, issuer, tmp_path):
+    def run(text=RULES, *more):
+        path = tmp_path / "pillion.yaml"
+        path.write_text(text, encoding="utf-8")
+        return start("--config", path, *issuer.flags, "--log-level", "debug", *more)
+
+    return run
+
+
+def forbidden(response, *scopes):
+    challenge = refused(response, "insufficient_scope", 403)
+    assert challenge["scope"].split() == list(scopes)
+    assert challenge["resource_metadata"].endswith("/.well-known/oauth-protected-resource/mcp")
+    assert response.json()["error"]["data"]["scope"].split() == list(scopes)
+    return challenge
+
+
+def asked(server, token, method, params):
+    """One request of 2026-07-28, with the name that its header mirrors."""
+    client = client_of(server, token, "E")
+    reply = client.call(method, params)
+    client.close()
+    return reply.response
+
+
+# ---- rules of the operator ----
+
+@pytest.mark.row(49)
+@pytest.mark.row(51)
+def test_rules_of_the_configuration(configured, issuer):
+    server = configured()
+    plain, able = issuer.token(), issuer.token(
+        scope="tools:echo tools:add tools:any prompts texts data complete")
+    for method, params, scopes in (
+            ("tools/call", ECHO, ["tools:echo"]),
+            ("tools/call", ADD, ["tools:add", "tools:any"]),
+            ("prompts/get", {"name": "test_simple_prompt"}, ["prompts"]),
+            ("resources/read", {"uri": "test://static-text"}, ["texts"]),
+            ("resources/read", {"uri": "test://template/1/data"}, ["data"])):
+        response = asked(server, plain, method, params)
+        forbidden(response, *scopes)
+        line = server.wait_for_log(f"auth.forbidden request_id={response['X-Request-Id']}")
+        assert f"scope={scopes[0]}" in line or f'scope="{" ".join(scopes)}"' in line, line
+        assert "|alice" in line and method in line
+        assert asked(server, able, method, params).status == 200
+    one = issuer.token(scope="tools:add")
+    forbidden(asked(server, one, "tools/call", ADD), "tools:add", "tools:any")
+    wide = issuer.token(scope="tools:*")
+    assert asked(server, wide, "tools/call", ADD).status == 200
+    # What no rule names is everybody's who is let in.
+    assert asked(server, plain, "tools/call", OPEN).status == 200
+
+
+def names(response, member):
+    return {one.get("name") for one in response.json()["result"][member]}
+
+
+def test_lists_are_the_callers_own(configured, issuer):
+    server = configured()
+    plain, able = issuer.token(), issuer.token(scope="tools:echo")
+    hidden = names(ask(server.address, able), "tools") - names(ask(server.address, plain), "tools")
+    assert hidden == {"echo"}
+    for token in (plain, able):
+        assert ask(server.address, token).json()["result"]["cacheScope"] == "private"
+    assert "test_simple_prompt" not in names(ask(server.address, plain, method="prompts/list"),
+                                             "prompts")
+
+
+def test_what_a_client_should_ask_for(configured, issuer):
+    server = configured()
+    every = ["tools:echo", "tools:add", "tools:any", "prompts", "texts", "data", "complete"]
+    document = metadata(server.address, "/.well-known/oauth-protected-resource").json()
+    assert sorted(document["scopes_supported"]) == sorted(every)
+    assert sorted(refused(ask(server.address))["scope"].split()) == sorted(every)
+    server = configured(RULES, "--oidc-scopes", "openid", "--oidc-scopes", "tools:echo")
+    assert refused(ask(server.address))["scope"] == "openid tools:echo"
+
+
+@pytest.mark.parametrize("rev", "BCD")
+def test_in_sessions(configured, issuer, rev):
+    server = configured()
+    client = client_of(server, issuer.token(scope="tools:echo"), rev)
+    assert client.request("tools/call", ECHO)["content"][0]["text"] == "hello"
+    response = client.post(client.compose("tools/call", ADD)).response
+    forbidden(response, "tools:add", "tools:any")
+    client.close()
+
+
+@pytest.mark.parametrize("scopes, good", [("tools:echo", True), ("", False)])
+def test_over_sse(configured, issuer, scopes, good):
+    """The stream of 2024-11-05 was its address's and not its caller's: messages got a 404."""
+    server = configured()
+    token = [("Authorization", f"Bearer {issuer.token(scope=scopes)}")]
+    client = LegacySse(server.address, extra=token)
+    plain = client.post
+    client.post = lambda body, connection=None, extra=(): plain(
+        body, connection, [("Content-Type", "application/json"), *token])
+    client.open()
+    if good:
+        assert client.request("tools/call", ECHO)["content"][0]["text"] == "hello"
+        server.wait_for_log("principal=https://issuer.example|alice")
+        # Each message has the rights of its own token.
+        token[0] = ("Authorization", f"Bearer {issuer.token()}")
+        with pytest.raises(RpcError, match="-32600: Insufficient scope"):
+            client.request("tools/call", ECHO)
+    else:
+        with pytest.raises(RpcError, match="-32600: Insufficient scope"):
+            client.request("tools/call", ECHO)
+    # Somebody else's token opens nobody's stream.
+    token[0] = ("Authorization", f"Bearer {issuer.token('mallory', scope='tools:echo')}")
+    assert client.post(b'{"jsonrpc":"2.0","id":9,"method":"ping"}').status == 404
+    client.close()
+
+
+# ---- those for whom somebody vouches ----
+
+def test_principals_by_their_certificates(start, authority, tmp_path):
+    path = tmp_path / "pillion.yaml"
+    path.write_text(RULES + """
+principals:
+  "cert:cn:all": {}
+  "cert:cn:some": {scopes: [tools:echo]}
+  "cert:cn:none": {scopes: []}
+""", encoding="utf-8")
+    server = start("--config", path, *authority.flags, "--tls-client-ca", authority.ca)
+
+    def call(name, params):
+        identity = authority.issue(name, f"/CN={name}")
+        client = Client(authority.address(server, identity=identity), "E")
+        reply = client.call("tools/call", params)
+        client.close()
+        return reply
+
+    assert [call("all", p).status for p in (ECHO, ADD)] == [200, 200]
+    assert [call("some", p).status for p in (ECHO, ADD)] == [200, 403]
+    assert [call("none", p).status for p in (ECHO, ADD)] == [403, 403]
+    stranger = call("stranger", OPEN)
+    assert stranger.status == 403 and "WWW-Authenticate" not in stranger.response.headers
+    server.wait_for_log("auth.refused")
+    # The list is read again at a reload.
+    path.write_text(RULES + 'principals: {"cert:cn:stranger": {}}\n', encoding="utf-8")
+    server.process.send_signal(signal.SIGHUP)
+    server.wait_for_log("config.reloaded")
+    assert call("stranger", OPEN).status == 200
+    assert call("all", OPEN).status == 403
+
+
+def test_principals_by_the_kernel(start, tmp_path):
+    path, where = tmp_path / "pillion.yaml", str(tmp_path / "s")
+    path.write_text(RULES + f'principals: {{"uid:{os.getuid()}": {{scopes: [tools:echo]}}}}\n',
+                    encoding="utf-8")
+    start("--config", path, "--listen", f"unix:{where}").wait_until_ready()
+    assert ask(where, method="tools/call", params=ECHO).status == 200
+    assert ask(where, method="tools/call", params=ADD).status == 403
+
+
+# ---- faults ----
+
+@pytest.mark.parametrize("text, said", [
+    ("tools: {ecco: {scopes: [a]}}", "tools.ecco.scopes: there is nothing of that name"),
+    ("prompts: {absent: {scopes: [a]}}", "prompts.absent.scopes"),
+    ("resources: {'test://absent': {scopes: [a]}}", "resources.test://absent.scopes"),
+    ("methods: {tools/cal: {scopes: [a]}}", "methods.tools/cal.scopes"),
+    ("tools: {echo: {scopes: ['a b']}}", "is not a scope"),
+    ("tools: {echo: {scopes: ['']}}", "is not a scope"),
+    ("tools: {echo: {scopes: {a: b}}}", "found a mapping"),
+    ("prompts: {x: {timeout: 3s}}", 'unknown key "timeout"'),
+    ("prompts: [a]", "must be a mapping of prompts"),
+    ("principals: {x: {scope: a}}", 'unknown key "scope"'),
+])
+def test_rules_that_are_none(tmp_path, text, said):
+    path = tmp_path / "pillion.yaml"
+    path.write_text(text, encoding="utf-8")
+    done = run_program(fixture_bin(), "check", path, text=True)
+    assert done.returncode == 2 and said in done.stderr, done.stderr
+
+
+def test_the_schema_knows_them():
+    schema = json.loads(run_program(fixture_bin(), "check", "--schema", text=True).stdout)
+    good = {"tools": {"x": {"scopes": ["a"]}}, "prompts": {"x": {"scopes": "a"}},
+            "principals": {"cert:cn:x": None, "uid:1": {"scopes": []}}}
+    jsonschema.validate(good, schema)
+    for bad in ({"methods": {"x": {"rate": 1}}}, {"tools": {"x": {"scopes": ["a b"]}}}):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(bad, schema)
+
+
+def test_rules_wait_for_a_restart_and_say_so(configured, tmp_path):
+    server = configured()
+    (tmp_path / "pillion.yaml").write_text(re.sub("tools:echo", "other", RULES), encoding="utf-8")
+    server.process.send_signal(signal.SIGHUP)
+    assert "tools" in server.wait_for_log("config.reloaded") + "".join(server.log)
