@@ -30,6 +30,7 @@ LAYERS = {
     "auth": {"crypto", "json", "base"},
     "tls": {"crypto", "io", "coro", "base"},
     "http": {"io", "coro", "base"},
+    "client": {"tls", "http", "crypto", "io", "coro", "base"},
     "rpc": {"json", "base"},
     "mcp": {"auth", "rpc", "schema", "crypto", "http", "json", "io", "coro", "base"},
     "files": {"mcp", "auth", "rpc", "schema", "http", "json", "io", "coro", "base"},

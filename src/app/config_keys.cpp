@@ -447,6 +447,7 @@ config_table make_config_table(std::vector<detail::own_option>& own, server_prof
     add_caller_limits(all);
     add_rates(all);
     add_guards(all);
+    add_remote_auth(all);
     // One that waits must not keep its pipe from ever being read again.
     all[static_cast<std::size_t>(key_id::in_flight)].min = 2;
     PILLION_ASSERT(all.size() == static_cast<std::size_t>(key_id::own_options));

@@ -99,6 +99,11 @@ enum class key_id : std::uint8_t {
     trusted_proxies,
     metrics_users,
     core_dumps,
+    auth_ca,
+    introspection,
+    introspection_client,
+    introspection_secret,
+    introspection_ttl,
     own_options,  // how many there are above
 };
 
@@ -145,6 +150,8 @@ config_table make_config_table(std::vector<detail::own_option>& own, server_prof
 
 // The keys from auth_api_keys to core_dumps.
 void add_guards(config_table& to);
+// Of servers that are asked about tokens (config_keys_remote.cpp), at the end of the table.
+void add_remote_auth(config_table& to);
 
 // The keys of one tool, in the order of its table.
 enum class tool_key : std::uint8_t { timeout, concurrent, queue, rate, rate_burst, scopes };

@@ -72,7 +72,7 @@ void add_auth(config_table& to) {
                   .flag = "--oidc-jwks",
                   .type = value_type::text_list,
                   .min = 1,
-                  .help = "File of each issuer's keys (a JSON Web Key Set), in the same order",
+                  .help = "File or URL of each issuer's keys (a JSON Web Key Set), or discover",
                   .live = true,
                   .http_only = true});
     to.push_back({.section = "auth",

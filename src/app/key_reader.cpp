@@ -6,6 +6,12 @@
 
 namespace pillion::app {
 
+namespace {
+
+constexpr std::string_view file_prefix = "file:";
+
+}  // namespace
+
 void key_reader::fault(key_id id, std::size_t index, const std::string& text) {
     const config_value& value = of(id);
     const config_key& key = keys_[index_of(id)];
@@ -19,6 +25,26 @@ void key_reader::fault(key_id id, std::size_t index, const std::string& text) {
 std::string key_reader::path_of(const config_value& value, std::string path) const {
     return !value.from_flag && !path.starts_with('/') && !folder_.empty() ? folder_ + "/" + path
                                                                           : path;
+}
+
+bool key_reader::read_secret(key_id id, std::string& secret) {
+    const config_value& value = of(id);
+    secret = value.text();
+    std::string why;
+    if (!value.from_flag && !secret.starts_with(file_prefix)) {
+        return true;
+    }
+    const std::string path =
+        path_of(value, secret.substr(value.from_flag ? 0 : file_prefix.size()));
+    if (!read_whole_file(path, secret, why)) {
+        // The name may hold what a variable held.
+        fault(id, 0, (value.from_flag ? shown_path(path) : std::string("the file")) + ": " + why);
+        return false;
+    }
+    if (secret.ends_with('\n')) {
+        secret.pop_back();
+    }
+    return true;
 }
 
 bool key_reader::read_file(key_id id, std::size_t index, settings& to, std::string& text) {

@@ -26,7 +26,7 @@ void note_conventions(const detail::definitions& from) {
 
 // The first fault of the names of checks; empty when there is none.
 std::string fault_of(const std::vector<mcp::ready_check>& checks) {
-    std::set<std::string_view> names = {"accepting", "configuration", "tasks"};
+    std::set<std::string_view> names = {"accepting", "configuration", "tasks", "issuer_keys"};
     for (const mcp::ready_check& c : checks) {
         const bool plain =
             !c.name.empty() &&

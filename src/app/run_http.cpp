@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "app/guard_settings.hpp"
+#include "app/key_keeper.hpp"
 #include "app/server_state.hpp"
 #include "app/shard.hpp"
 #include "base/cpu.hpp"
@@ -81,7 +82,12 @@ class http_runner {
         : state_(s.state()),
           config_(std::move(start)),
           service_(std::move(registered), s, pool_, set().threads, set().service) {
-        service_.set_ready_checks(state_.checks);
+        std::vector<mcp::ready_check> checks = state_.checks;
+        if (set().access != nullptr) {
+            set().keys->keep(auth::sources_of(*set().access));
+            checks.push_back({"issuer_keys", [keys = set().keys] { return keys->complete(); }});
+        }
+        service_.set_ready_checks(std::move(checks));
     }
 
     int run() {
@@ -200,6 +206,9 @@ class http_runner {
             state_.running = &service_;
             state_.stop = [this, &loop] { loop.post([this] { begin_drain(); }); };
         }
+        key_keeper keeper(loop, pool_, set().keys, [this] { take_keys(); });
+        keeper.change(set());
+        keeper_ = &keeper;
         announce(urls);
         // What was said so far stands in its order.
         log::start_writer();
@@ -214,7 +223,9 @@ class http_runner {
         }
         signals.close();
         renewed.close();
-        while (!signals.closed() || !renewed.closed() || config_.busy()) {
+        keeper_ = nullptr;
+        keeper.close();
+        while (!signals.closed() || !renewed.closed() || config_.busy() || !keeper.idle()) {
             loop.run_one(10'000'000);
         }
         shards_[0]->close();
@@ -249,11 +260,24 @@ class http_runner {
             return;
         }
         warn_of_insecurity(*to);
+        if (keeper_ != nullptr) {
+            keeper_->change(*to);
+        }
         shards_[0]->change(to);
         const std::lock_guard lock(up_mutex_);
         for (std::size_t i = 1; i < shards_.size(); ++i) {
             if (up_[i]) {
                 shards_[i]->loop().post([s = shards_[i].get(), to] { s->change(to); });
+            }
+        }
+    }
+
+    void take_keys() {
+        shards_[0]->take_keys();
+        const std::lock_guard lock(up_mutex_);
+        for (std::size_t i = 1; i < shards_.size(); ++i) {
+            if (up_[i]) {
+                shards_[i]->loop().post([s = shards_[i].get()] { s->take_keys(); });
             }
         }
     }
@@ -297,6 +321,7 @@ class http_runner {
     std::string metrics_address_;  // empty: none
     std::vector<std::unique_ptr<shard>> shards_;
     std::vector<std::thread> threads_;
+    key_keeper* keeper_ = nullptr;  // while shard 0 runs
     std::atomic<std::size_t> ready_{0};
     std::atomic<bool> failed_{false};
     std::mutex up_mutex_;  // guards up_

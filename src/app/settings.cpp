@@ -6,13 +6,13 @@
 #include "app/config_reader.hpp"
 #include "app/guard_settings.hpp"
 #include "app/key_reader.hpp"
+#include "app/remote_access.hpp"
+#include "app/remote_settings.hpp"
 #include "mcp/memory_task_store.hpp"
 
 namespace pillion::app {
 
 namespace {
-
-constexpr std::string_view file_prefix = "file:";
 
 class settings_maker : private key_reader {
  public:
@@ -363,8 +363,9 @@ class settings_maker : private key_reader {
         if (!to.external_url.empty()) {
             audiences.push_back(to.external_url + to.path);
         }
-        if (!issuers.empty() && audiences.empty()) {
-            return fault(key_id::auth_issuer, 0,
+        const bool asks = given(key_id::introspection);
+        if ((!issuers.empty() || asks) && audiences.empty()) {
+            return fault(asks ? key_id::introspection : key_id::auth_issuer, 0,
                          "needs --oidc-audience (auth.audience) or --external-url "
                          "(auth.external_url), so that tokens for others are not taken");
         }
@@ -372,16 +373,33 @@ class settings_maker : private key_reader {
         for (std::size_t i = 0; i < issuers.size(); ++i) {
             auth::auth_options::issuer& one = made.issuers.emplace_back();
             one.rules = {issuers[i], audiences};
-            good = read_file(key_id::auth_jwks, i, to, one.keys) && good;
+            good = read_keys(i, to, one) && good;
         }
         made.first_scopes = of(key_id::auth_scopes).texts;
         read_grants(made);
+        good = read_introspection_settings(*this, audiences, made) &&
+               read_authorities(*this, made, to) && good;
         good = read_tokens(to, made) && good;
         good = read_api_keys(*this, to, made) && good;
         made.with_secrets = read_hs256(*this, to);
         if (good && (made.any() || !made.grants.empty()) && try_access(made)) {
             to.access = std::make_shared<const auth::auth_options>(std::move(made));
         }
+    }
+
+    // From a file now, or from elsewhere later.
+    bool read_keys(std::size_t index, settings& to, auth::auth_options::issuer& one) {
+        const std::string& from = of(key_id::auth_jwks).texts[index];
+        std::string why;
+        if (!is_remote_source(from)) {
+            return read_file(key_id::auth_jwks, index, to, one.keys);
+        }
+        if (!is_safe_source(from, one.rules.issuer, why)) {
+            fault(key_id::auth_jwks, index, why);
+            return false;
+        }
+        one.source = from;
+        return true;
     }
 
     bool read_tokens(settings& to, auth::auth_options& made) {
@@ -424,24 +442,11 @@ class settings_maker : private key_reader {
         return made != nullptr;
     }
 
-    // Null with a fault, which shows the name of the file and nothing of the keys.
     std::shared_ptr<const crypto::key_ring> read_state_keys() {
-        const config_value& value = of(key_id::state_keys);
-        std::string secret(value.text());
+        std::string secret;
         std::string why;
-        const bool named = value.from_flag || secret.starts_with(file_prefix);
-        if (named) {
-            const std::string path =
-                path_of(value, secret.substr(value.from_flag ? 0 : file_prefix.size()));
-            if (!read_whole_file(path, secret, why)) {
-                // The name may hold what a variable held.
-                fault(key_id::state_keys, 0,
-                      (value.from_flag ? shown_path(path) : std::string("the file")) + ": " + why);
-                return nullptr;
-            }
-            if (secret.ends_with('\n')) {
-                secret.pop_back();
-            }
+        if (!read_secret(key_id::state_keys, secret)) {
+            return nullptr;
         }
         auto keys = crypto::key_ring::parse(secret, why);
         crypto::wipe(secret.data(), secret.size());
@@ -488,6 +493,7 @@ void keep_fixed(settings& next, const settings& running) {
         next.watched = running.watched;
     }
     next.tickets = running.tickets;
+    next.keys = running.keys;
     next.insecure_plain_tokens = running.insecure_plain_tokens;
     // Whoever had to show a token yesterday must have to today.
     if ((next.access == nullptr) != (running.access == nullptr)) {

@@ -36,6 +36,9 @@ struct settings {
     std::vector<std::string> watched;              // those files, and those of tokens
     std::shared_ptr<tls::ticket_keys> tickets;
     std::shared_ptr<const auth::auth_options> access;  // null: nobody needs a token
+    std::shared_ptr<auth::key_board> keys = std::make_shared<auth::key_board>();  // of issuers
+    // Whom requests of ours over https believe (PEM); null: there are none.
+    std::shared_ptr<const std::string> authorities;
     std::string external_url;
     bool insecure_plain_tokens = false;
     http::proxy_list trusted_proxies;

@@ -18,10 +18,12 @@ constexpr std::int64_t grace_ns = 2'000'000'000;
 constexpr std::int64_t last_word_ns = 250'000'000;
 
 mcp::http_options options_of(std::uint16_t bound_port, const io::listen_spec& spec,
-                             const settings& set) {
+                             const settings& set, mcp::introspector* asks) {
     mcp::http_options made(set.path, origins_of(bound_port, spec, set), bound_port != 0,
                            set.legacy_sse);
     made.access = set.access;
+    made.keys = set.keys;
+    made.asks = asks;
     made.external_url = set.external_url;
     made.proxies = set.trusted_proxies;
     made.secure = spec.scheme == io::listen_scheme::https;
@@ -66,7 +68,7 @@ http::origin_policy origins_of(std::uint16_t bound_port, const io::listen_spec& 
 }
 
 port::port(mcp::engine& e, io::listen_socket socket, const io::listen_spec& spec,
-           const settings& set, spread* among, secure_side* secure)
+           const settings& set, spread* among, secure_side* secure, mcp::introspector* asks)
     : engine_(e),
       loop_(e.loop()),
       socket_(std::move(socket)),
@@ -74,9 +76,10 @@ port::port(mcp::engine& e, io::listen_socket socket, const io::listen_spec& spec
       bound_port_(io::local_port(socket_.fd())),
       among_(among),
       secure_(spec.scheme == io::listen_scheme::https ? secure : nullptr),
+      asks_(asks),
       connections_max_(set.http.connections_max),
       peers_(set.unix_peers),
-      transport_(e, options_of(bound_port_, spec, set)),
+      transport_(e, options_of(bound_port_, spec, set, asks)),
       server_(loop_, transport_, set.http),
       listener_(loop_, socket_.fd(), *this) {
     e.add_source(*this);
@@ -100,7 +103,7 @@ void port::start() noexcept {
 
 void port::change(const settings& to) noexcept {
     connections_max_ = to.http.connections_max;
-    transport_.change(options_of(bound_port_, spec_, to));
+    transport_.change(options_of(bound_port_, spec_, to, asks_));
     server_.change(to.http);
 }
 
@@ -226,10 +229,13 @@ void shard::open_on(std::unique_ptr<io::backend> with) {
     if (set_->tls != nullptr) {
         secure_ = std::make_unique<secure_side>(*engine_, *set_);
     }
+    if (set_->access != nullptr) {
+        desk_ = std::make_unique<introspection_desk>(*loop_, shared_.blocking(), *set_);
+    }
     for (std::size_t i = 0; i < sockets_.size(); ++i) {
         ports_.push_back(std::make_unique<port>(*engine_, std::move(sockets_[i]), set_->listen[i],
                                                 *set_, among_.empty() ? nullptr : among_[i].get(),
-                                                secure_.get()));
+                                                secure_.get(), desk_.get()));
         ports_.back()->start();
     }
     sockets_.clear();
@@ -251,11 +257,20 @@ void shard::change(std::shared_ptr<const settings> to) noexcept {
     if (secure_ != nullptr) {
         secure_->change(*set_);
     }
+    if (desk_ != nullptr) {
+        desk_->change(*set_);
+    }
     for (const auto& p : ports_) {
         p->change(*set_);
     }
     if (metrics_ != nullptr) {
         metrics_->change(*set_);
+    }
+}
+
+void shard::take_keys() noexcept {
+    for (const auto& p : ports_) {
+        p->take_keys();
     }
 }
 
@@ -309,7 +324,12 @@ void shard::on_poll(io::timer& self, void* owner) noexcept {
         }
     }
     me.in_time_ = now < me.leave_at_ns_;
-    if (me.idle() || !me.in_time_) {
+    // What is still asked about tokens, nobody waits for.
+    const bool served = me.idle();
+    if (served && me.desk_ != nullptr) {
+        me.desk_->close();
+    }
+    if ((served && (me.desk_ == nullptr || me.desk_->idle())) || !me.in_time_) {
         self.cancel();
         return me.loop_->stop();
     }
@@ -328,6 +348,7 @@ void shard::close() noexcept {
     }
     engine_.reset();
     loop_->drain(1000);
+    desk_.reset();
     secure_.reset();
     left_.add(*loop_);
     metrics_socket_.close();

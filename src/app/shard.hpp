@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "app/introspection_desk.hpp"
 #include "app/leak_report.hpp"
 #include "app/metrics_port.hpp"
 #include "app/secure_side.hpp"
@@ -33,12 +34,15 @@ http::origin_policy origins_of(std::uint16_t bound_port, const io::listen_spec& 
 class port final : public io::connection_sink, private spread::taker, private mcp::metrics_source {
  public:
     // `among`: the shards that share the address; null for one that has it alone. `secure`: who
-    // makes streams of https; not null where the address speaks that.
+    // makes streams of https; not null where the address speaks that. `asks`: who asks others about
+    // tokens; not null where they are needed.
     port(mcp::engine& e, io::listen_socket socket, const io::listen_spec& spec, const settings& set,
-         spread* among, secure_side* secure);
+         spread* among, secure_side* secure, mcp::introspector* asks);
     ~port();
 
     void change(const settings& to) noexcept;
+    // The board of keys has news.
+    void take_keys() { transport_.take_keys(); }
 
     void start() noexcept;
     // Stops accepting and ends keep-alive.
@@ -61,6 +65,7 @@ class port final : public io::connection_sink, private spread::taker, private mc
     std::uint16_t bound_port_;  // 0 for a unix socket
     spread* among_;
     secure_side* secure_;  // null: plain HTTP
+    mcp::introspector* asks_;
     std::size_t connections_max_;
     io::unix_peers peers_;
     mcp::http_transport transport_;
@@ -99,6 +104,8 @@ class shard {
 
     // Serves by other settings from the next request on. The loop's thread.
     void change(std::shared_ptr<const settings> to) noexcept;
+    // The board of keys has news. The loop's thread.
+    void take_keys() noexcept;
 
     // Finishes what is in flight, at most for the drain timeout. The loop's thread.
     void drain() noexcept;
@@ -115,7 +122,8 @@ class shard {
     std::vector<std::shared_ptr<spread>> among_;
     std::unique_ptr<io::reactor> loop_;
     std::unique_ptr<mcp::engine> engine_;
-    std::unique_ptr<secure_side> secure_;  // null: nobody speaks https
+    std::unique_ptr<secure_side> secure_;       // null: nobody speaks https
+    std::unique_ptr<introspection_desk> desk_;  // null: nobody needs a token
     std::vector<std::unique_ptr<port>> ports_;
     io::listen_socket metrics_socket_;
     std::unique_ptr<metrics_port> metrics_;  // null: none

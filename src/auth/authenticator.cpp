@@ -13,9 +13,10 @@ namespace {
 // What no issuer's name may hold, so that no two principals have the same name.
 constexpr char between = '|';
 
-identity_ref remember(std::string principal, const scope_list& scopes, std::int64_t good_until_s,
-                      std::string_view token, std::int64_t ends_s = INT64_MAX,
-                      credential kind = credential::bearer) {
+std::shared_ptr<identity> remember(std::string principal, const scope_list& scopes,
+                                   std::int64_t good_until_s, std::string_view token,
+                                   std::int64_t ends_s = INT64_MAX,
+                                   credential kind = credential::bearer) {
     auto made = std::make_shared<identity>();
     made->principal = std::move(principal);
     made->scopes = joined(scopes);
@@ -36,7 +37,8 @@ bool identity::still_is(std::string_view other, std::int64_t now_s,
 }
 
 std::unique_ptr<authenticator> authenticator::make(const auth_options& options, std::string& fault,
-                                                   std::size_t& index) {
+                                                   std::size_t& index,
+                                                   std::shared_ptr<key_board> board) {
     std::unique_ptr<authenticator> made(new authenticator(options.with_secrets));
     made->tokens_ = options.tokens;
     made->api_keys_ = options.api_keys;
@@ -50,14 +52,77 @@ std::unique_ptr<authenticator> authenticator::make(const auth_options& options, 
             fault = "an issuer needs an audience";
             return nullptr;
         }
-        auto keys = jwk_set::parse(one.keys, options.with_secrets, fault);
-        if (keys == nullptr) {
+        auto keys =
+            one.source.empty() ? jwk_set::parse(one.keys, options.with_secrets, fault) : nullptr;
+        if (keys == nullptr && one.source.empty()) {
             return nullptr;
         }
         made->jwts_.add(one.rules, std::move(keys));
+        if (!one.source.empty()) {
+            made->fetched_.push_back({index, {one.rules.issuer, one.source}, nullptr});
+        }
         ++index;
     }
+    made->has_issuers_ = !options.issuers.empty();
+    made->refused_.resize(options.introspection != nullptr ? slots : 0);
+    made->board_ = std::move(board);
+    made->take_keys();
     return made;
+}
+
+bool authenticator::take_keys() {
+    bool any = false;
+    for (fetched_keys& one : fetched_) {
+        any = take(one) || any;
+    }
+    return any;
+}
+
+bool authenticator::take(fetched_keys& one) {
+    const key_board::text now = board_ != nullptr ? board_->keys(one.source) : nullptr;
+    if (now == one.held) {
+        return false;
+    }
+    one.held = now;
+    std::string fault;
+    // It was tried before it was published.
+    jwts_.change_keys(one.issuer,
+                      now != nullptr ? jwk_set::parse(*now, with_secrets_, fault) : nullptr);
+    for (identity_ref& slot : remembered_) {
+        if (slot != nullptr && slot->issuer == one.issuer) {
+            slot = nullptr;
+        }
+    }
+    return true;
+}
+
+authenticator::answer authenticator::judge_opaque(std::string_view token,
+                                                  std::int64_t now_s) const {
+    if (token.size() < token_list::token_bytes_min ||
+        token.size() > jwt_verifier::token_bytes_max) {
+        return {nullptr, token_fault::malformed};
+    }
+    const std::uint64_t hash = base::siphash13(token, base::process_hash_key());
+    const refusal& known = refused_[hash % slots];
+    return {nullptr,
+            known.hash == hash && now_s < known.until_s ? known.why : token_fault::unasked};
+}
+
+void authenticator::learn(std::string_view token, introspection_answer said, std::int64_t now_s) {
+    const std::uint64_t hash = base::siphash13(token, base::process_hash_key());
+    if (said.why == token_fault::none) {
+        auto who = remember(std::move(said.principal), said.scopes, said.good_until_s, token);
+        who->ends_s = said.ends_s;
+        remembered_[hash % slots] = std::move(who);
+    } else if (!refused_.empty()) {
+        refused_[hash % slots] = {hash, now_s + refused_s, said.why};
+    }
+}
+
+bool authenticator::want_keys(std::size_t issuer, std::int64_t now_ns) {
+    const auto at = std::find_if(fetched_.begin(), fetched_.end(),
+                                 [issuer](const auto& one) { return one.issuer == issuer; });
+    return at != fetched_.end() && board_ != nullptr && board_->want(at->source, at->held, now_ns);
 }
 
 authenticator::answer authenticator::check(std::string_view token, std::int64_t now_s,
@@ -92,15 +157,24 @@ authenticator::answer authenticator::judge(std::string_view token, std::int64_t 
         return {remember("token:" + listed->name, listed->scopes, now_s + remembered_s, token),
                 token_fault::none};
     }
+    if (!has_issuers_ && !refused_.empty()) {
+        return judge_opaque(token, now_s);
+    }
     jwt_verifier::outcome out = jwts_.check(token, now_s);
+    // What is no JWT, or none of ours.
+    if (!refused_.empty() &&
+        (out.fault == token_fault::malformed || out.fault == token_fault::issuer)) {
+        return judge_opaque(token, now_s);
+    }
     if (out.fault != token_fault::none) {
-        return {nullptr, out.fault};
+        return {nullptr, out.fault, out.issuer};
     }
     // Within the minute by which clocks may differ it is judged each time.
     const std::int64_t until_s = std::min(out.who.expires_s, now_s + remembered_s);
-    return {remember(out.who.issuer + between + out.who.subject, out.who.scopes, until_s, token,
-                     out.who.expires_s + jwt_verifier::skew_s),
-            token_fault::none};
+    auto who = remember(out.who.issuer + between + out.who.subject, out.who.scopes, until_s, token);
+    who->ends_s = out.who.expires_s + jwt_verifier::skew_s;
+    who->issuer = out.issuer;
+    return {std::move(who), token_fault::none};
 }
 
 }  // namespace pillion::auth

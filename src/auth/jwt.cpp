@@ -1,10 +1,10 @@
 #include "auth/jwt.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <utility>
 
+#include "auth/claims.hpp"
 #include "base/ascii.hpp"
 #include "crypto/base64url.hpp"
 #include "json/document.hpp"
@@ -14,9 +14,6 @@ namespace pillion::auth {
 namespace {
 
 constexpr std::size_t subject_bytes_max = 255;
-constexpr std::size_t scopes_max = 256;
-// Times beyond it are no times; well inside of what a double holds exactly.
-constexpr double seconds_max = 1e12;
 
 std::optional<json::document> decode_object(std::string_view text) {
     const auto bytes = crypto::from_base64url(text);
@@ -30,16 +27,6 @@ std::optional<json::document> decode_object(std::string_view text) {
         return std::nullopt;
     }
     return std::move(*parsed);
-}
-
-// A name that comes twice could be read one way by us and another way by others.
-bool has_no_twins(json::view object) {
-    std::vector<std::string_view> names;
-    for (const json::member& m : object.members()) {
-        names.push_back(m.key);
-    }
-    std::sort(names.begin(), names.end());
-    return std::adjacent_find(names.begin(), names.end()) == names.end();
 }
 
 // The three parts of a token, and its two objects.
@@ -92,42 +79,6 @@ bool is_plain_header(json::view header) {
            (!type.exists() || is("JWT") || is("at+jwt") || is("application/at+jwt"));
 }
 
-// NumericDate (RFC 7519 §2).
-std::optional<double> seconds_of(json::view claim) {
-    const std::optional<double> value = claim.f64();
-    return value && std::abs(*value) <= seconds_max ? value : std::nullopt;
-}
-
-bool is_for(json::view audience, const std::vector<std::string>& ours) {
-    const auto wanted = [&](json::view one) {
-        return one.is_string() && std::find(ours.begin(), ours.end(), one.str()) != ours.end();
-    };
-    if (audience.is_array()) {
-        const auto all = audience.elements();
-        return std::any_of(all.begin(), all.end(), wanted);
-    }
-    return wanted(audience);
-}
-
-// `scope` with blanks between (RFC 8693 §4.2), or a list in `scp`, as some issuers have it.
-bool read_scopes(json::view claims, std::vector<std::string>& to) {
-    std::string_view text = claims["scope"].str();
-    if (claims["scope"].exists() && !claims["scope"].is_string()) {
-        return false;
-    }
-    while (!text.empty()) {
-        const std::size_t end = std::min(text.find(' '), text.size());
-        if (end > 0) {
-            to.emplace_back(text.substr(0, end));
-        }
-        text.remove_prefix(std::min(end + 1, text.size()));
-    }
-    for (const json::view one : claims["scp"].elements()) {
-        to.emplace_back(one.str());
-    }
-    return to.size() <= scopes_max;
-}
-
 // What does not depend on the signature, checked behind it.
 token_fault judge(json::view claims, const issuer_rules& rules, std::int64_t now_s,
                   token_identity& who) {
@@ -172,6 +123,8 @@ std::string_view words_of(token_fault what) noexcept {
             return "the issuer of the token is not known";
         case token_fault::unknown_key:
             return "the key of the token is not known";
+        case token_fault::no_keys:
+            return "the keys of the issuer cannot be had";
         case token_fault::signature:
             return "the signature of the token is wrong";
         case token_fault::audience:
@@ -184,6 +137,10 @@ std::string_view words_of(token_fault what) noexcept {
             return "a claim of the token is missing or wrong";
         case token_fault::unknown:
             return "the key is on no list";
+        case token_fault::inactive:
+            return "the token is not active";
+        case token_fault::unasked:
+            return "the authorization server has to be asked";
     }
     return "";
 }
@@ -223,7 +180,10 @@ jwt_verifier::outcome jwt_verifier::check(std::string_view token, std::int64_t n
     out.issuer = static_cast<std::size_t>(found - all_.begin());
     const std::string_view key_id = header["kid"].str();
     const bool names_key = header["kid"].exists();
-    if (found->keys == nullptr || (names_key && !found->keys->knows(key_id))) {
+    if (found->keys == nullptr) {
+        return refuse(token_fault::no_keys);
+    }
+    if (names_key && !found->keys->knows(key_id)) {
         return refuse(token_fault::unknown_key);
     }
     if (!found->keys->verify(names_key ? &key_id : nullptr, *by, all.signed_text, all.signature)) {

@@ -24,12 +24,15 @@ enum class token_fault : std::uint8_t {
     header,       // jku, x5u, jwk, x5c, crit and the like
     issuer,       // nobody we know
     unknown_key,  // no key of that id
+    no_keys,      // the keys of its issuer could not be had so far: it may be good
     signature,
     audience,  // meant for somebody else
     expired,
     not_yet,
-    claims,   // a claim is missing, or too long
-    unknown,  // a key of no list
+    claims,    // a claim is missing, or too long
+    inactive,  // an authorization server says so
+    unasked,   // … must be asked first
+    unknown,   // a key of no list
 };
 // For the log and the description in a challenge: constant, says nothing of the token.
 std::string_view words_of(token_fault what) noexcept;
@@ -57,7 +60,8 @@ class jwt_verifier {
     // Accepts HS256 for keys that are secrets: for development.
     explicit jwt_verifier(bool with_secrets = false) : with_secrets_(with_secrets) {}
 
-    // One more issuer, with its keys. Several may not have the same name.
+    // One more issuer, with its keys; null: they are not known yet. Several may not have the same
+    // name.
     void add(issuer_rules rules, std::unique_ptr<jwk_set> keys);
     // Other keys of an issuer, in the order of add().
     void change_keys(std::size_t issuer, std::unique_ptr<jwk_set> keys) {

@@ -64,7 +64,7 @@ void connection::suspended(std::coroutine_handle<> self, bool final) noexcept {
         if (closed_) {
             wake();
         }
-    } else if (paused_ && phase_ != phase::exchange && !held_back_) {
+    } else if (paused_ && phase_ != phase::exchange && !held_back_ && !undecided_) {
         paused_ = false;
         // Last, since data that waits may resume the coroutine from inside this call.
         stream_->resume_reading();
@@ -75,6 +75,13 @@ void connection::wake() noexcept {
     const bool deaf = phase_ == phase::closing && !closed_;
     if (waiting_ && !deaf && resume_.next == nullptr) {
         resume_.schedule(waiting_);
+    }
+}
+
+void connection::admit_again() noexcept {
+    if (undecided_) {
+        ask_again_ = true;
+        wake();
     }
 }
 
@@ -105,7 +112,7 @@ void connection::on_data(char* data, std::size_t bytes) noexcept {
         }
         return;
     }
-    const bool later = phase_ == phase::exchange || held_back_;
+    const bool later = phase_ == phase::exchange || held_back_ || undecided_;
     if (waiting_ && !later && resume_.next == nullptr) {
         input_.lend(data, bytes);
         waiting_.resume();
@@ -150,6 +157,9 @@ connection::step connection::advance() noexcept {
     if (phase_ == phase::body) {
         return read_body();
     }
+    if (undecided_) {
+        return ask_again_ ? decide() : step::wait;
+    }
     const bool ends = server_.draining() || eof_;
     held_back_ = stream_->congested() && !(ends && input_.size() == 0);
     return held_back_ ? answers_unread() : read_head();
@@ -185,7 +195,21 @@ connection::step connection::read_head() noexcept {
     head_scanned_ = 0;
     input_.consume(head_->bytes);
     learn_request();
+    return decide();
+}
+
+connection::step connection::decide() noexcept {
+    ask_again_ = false;
     const admission verdict = server_.handler().admit(exchange_);
+    if (verdict.wait) {
+        if (!undecided_) {
+            undecided_ = true;
+            keep_head();
+            clear_deadline();
+        }
+        return step::wait;
+    }
+    undecided_ = false;
     if (verdict.refuse_status != 0) {
         return refuse_request(verdict.refuse_status, "");
     }

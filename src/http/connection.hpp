@@ -93,6 +93,8 @@ class connection final : public io::stream_reader, public base::list_hook<> {
     step advance() noexcept;
     step reject() noexcept;
     step read_head() noexcept;
+    step decide() noexcept;
+    void admit_again() noexcept;
     step answers_unread() noexcept;
     step head_incomplete() noexcept;
     step end_idle() noexcept;
@@ -186,6 +188,8 @@ class connection final : public io::stream_reader, public base::list_hook<> {
     bool paused_ = false;
     bool held_back_ = false;  // its next request waits until it has read more of the answers
     bool timed_out_ = false;
+    bool undecided_ = false;  // admit() has not decided yet…
+    bool ask_again_ = false;  // …and is to be called again
     // About the current request.
     bool open_ = false;         // the handler owes an answer
     bool streaming_ = false;    // begin_sse() was called…

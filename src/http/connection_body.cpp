@@ -86,7 +86,9 @@ connection::step connection::body_incomplete() noexcept {
         return step::close;
     }
     if (timing_ != timing::body) {
-        keep_head();
+        if (kept_head_ == nullptr) {
+            keep_head();
+        }
         watch_rate(timing::body, server_.limits().body_timeout_ms);
     } else if (timed_out_ && comes_too_slowly()) {
         return refuse_and_close(head_, 408, "the request body took too long");
@@ -94,7 +96,7 @@ connection::step connection::body_incomplete() noexcept {
     return step::wait;
 }
 
-// While a body is waited for, other connections read heads.
+// While a body is waited for, or a decision, other connections read heads.
 void connection::keep_head() noexcept {
     static_assert(std::is_trivially_copyable_v<request_head>);
     kept_head_ = server_.loop().chunks().take(sizeof(request_head));

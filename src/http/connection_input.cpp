@@ -79,8 +79,8 @@ void connection_input::append(const char* data, std::size_t bytes) noexcept {
 }
 
 const char* connection_input::retain_head(const char* head, std::size_t bytes) noexcept {
-    PILLION_ASSERT(head_ == nullptr && window_bytes_ == 0);
-    if (!lent_ && head + bytes == window_) {
+    PILLION_ASSERT(head_ == nullptr);
+    if (!lent_ && window_bytes_ == 0 && head + bytes == window_) {
         // It was read from the spill, which holds nothing else any more.
         head_ = spill_;
         spill_ = nullptr;

@@ -36,8 +36,8 @@ class connection_input {
     // Adds received bytes by copying them at once. REQUIRES: settled.
     void keep(const char* data, std::size_t bytes) noexcept;
 
-    // Makes the head that was just read (`bytes` at `head`, in the input, all of which is consumed,
-    // or elsewhere) outlive settle(); returns where it is now. Until release_head().
+    // Makes the head that was just read and consumed (`bytes` at `head`, in the input or elsewhere)
+    // outlive settle(); returns where it is now. Until release_head().
     const char* retain_head(const char* head, std::size_t bytes) noexcept;
     void release_head() noexcept;
 

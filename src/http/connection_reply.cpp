@@ -85,6 +85,7 @@ void connection::forget_request() noexcept {
     eof_told_ = false;
     head_only_ = false;
     minor_version_ = 1;
+    undecided_ = false;
     phase_ = phase::head;
 }
 

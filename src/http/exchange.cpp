@@ -75,6 +75,8 @@ void exchange::abort() noexcept { owner_.abort(); }
 
 void exchange::close_after() noexcept { owner_.close_ = true; }
 
+void exchange::admit_again() const noexcept { owner_.admit_again(); }
+
 bool exchange::open() const noexcept { return owner_.open_; }
 
 }  // namespace pillion::http

@@ -110,6 +110,10 @@ class exchange {
     // The connection is to be closed after this exchange.
     void close_after() noexcept;
 
+    // After an admission that waits: admit() is called again, in a turn to come. Does nothing when
+    // that is not waited for any more.
+    void admit_again() const noexcept;
+
     // True until respond(), end_sse(), abort() or on_gone().
     bool open() const noexcept;
 
@@ -125,12 +129,15 @@ struct admission {
     // status now; the body is not read (lingering close when one is coming).
     std::uint16_t refuse_status = 0;
     std::size_t body_bytes_max = 0;
+    // Not decided yet: nothing more is read until exchange::admit_again(), but for what is under
+    // way already. The exchange lives as long as its connection, which frees the tag at its end.
+    bool wait = false;
 };
 
 class request_handler {
  public:
     // Decides on the head. When it refuses, the connection calls refuse() for the body of the
-    // answer. Must not keep anything.
+    // answer. Must not keep anything, but for the exchange while it waits.
     virtual admission admit(const exchange& request) noexcept = 0;
     // The whole request is there.
     virtual void handle(exchange& request) noexcept = 0;

@@ -75,9 +75,10 @@ void http_transport::open_access() {
         std::string fault;
         std::size_t index = 0;
         // They were tried when the settings were made.
-        authenticator_ = auth::authenticator::make(*options_.access, fault, index);
+        authenticator_ = auth::authenticator::make(*options_.access, fault, index, options_.keys);
         PILLION_ASSERT(authenticator_ != nullptr);
     }
+    forget_waits();
 }
 
 bool http_transport::is_metadata(std::string_view path) const noexcept {
@@ -104,7 +105,8 @@ std::uint16_t http_transport::authenticate(const http::exchange& ex, http_client
     }
     c.from = caller::at(ex.peer_address());
     fault why;
-    if (!engine_.limits().request(c.from, engine_.options().limit, why)) {
+    const bool charged = c.waiting.began();
+    if (!charged && !engine_.limits().request(c.from, engine_.options().limit, why)) {
         retry_after_s_ = why.retry_after_s;
         refusal_text_ = why.message;
         return why.http_status;
@@ -117,8 +119,9 @@ std::uint16_t http_transport::authenticate(const http::exchange& ex, http_client
     }
     auth::authenticator::answer found = authenticator_->check(token, now_s, kind);
     if (found.who == nullptr) {
-        return refuse_access(ex, 401, "invalid_token", words_of(found.why));
+        return judge_elsewhere(ex, c, found, token);
     }
+    c.waiting.over();
     c.identity = std::move(found.who);
     c.access = accesses_;
     c.from.set_principal(c.identity->principal);

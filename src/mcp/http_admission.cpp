@@ -206,6 +206,8 @@ http::admission http_transport::admit(const http::exchange& ex) noexcept {
     const bool serves = where == place::mcp || where == place::sse || where == place::messages;
     if (a.refuse_status == 0 && serves && head.m != http::method::options) {
         a.refuse_status = admit_caller(ex, where);
+        a.wait = a.refuse_status == undecided;
+        a.refuse_status = a.wait ? std::uint16_t{0} : a.refuse_status;
     }
     return a;
 }

@@ -9,6 +9,7 @@
 #include "auth/authenticator.hpp"
 #include "http/exchange.hpp"
 #include "mcp/engine.hpp"
+#include "mcp/http_waiting.hpp"
 #include "mcp/reply_channel.hpp"
 
 namespace pillion::mcp {
@@ -51,6 +52,7 @@ class http_client final : public reply_channel, private http::exchange_listener 
     // Who sent the token of the last request, by which authenticator's word.
     auth::identity_ref identity;
     std::uint32_t access = 0;
+    token_wait waiting;  // for what others say of it
 
  private:
     void on_peer_eof() noexcept override;

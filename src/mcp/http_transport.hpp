@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "auth/authenticator.hpp"
 #include "http/exchange.hpp"
@@ -17,6 +18,7 @@
 #include "http/origin.hpp"
 #include "http/proxies.hpp"
 #include "mcp/engine.hpp"
+#include "mcp/http_waiting.hpp"
 #include "rpc/envelope.hpp"
 
 namespace pillion::mcp {
@@ -32,6 +34,8 @@ struct http_options {
     bool legacy_sse = true;
     // Who may call; null: whoever can reach the address.
     std::shared_ptr<const auth::auth_options> access;
+    std::shared_ptr<auth::key_board> keys;  // of issuers that publish them elsewhere
+    introspector* asks = nullptr;           // where `access` says that somebody is to be asked
     // How clients see this address: "https://host[:port]", or empty: as their Host has it.
     std::string external_url;
     bool secure = false;  // it speaks https
@@ -50,6 +54,8 @@ class http_transport final : public http::request_handler {
     http_transport(engine& e, http_options options);
     // From the next request on.
     void change(http_options to);
+    // The keys of issuers may be others, or a fetch has brought none.
+    void take_keys();
 
     std::uint16_t on_open(http::exchange& first) noexcept override;
     http::admission admit(const http::exchange& ex) noexcept override;
@@ -99,6 +105,13 @@ class http_transport final : public http::request_handler {
     std::uint16_t refuse_access(const http::exchange& ex, std::uint16_t status,
                                 std::string_view error, std::string_view description);
     std::string base_url(const http::exchange& ex) const;
+    // http_waiting.cpp
+    std::uint16_t judge_elsewhere(const http::exchange& ex, http_client& c,
+                                  const auth::authenticator::answer& found, std::string_view token);
+    std::uint16_t ask_about(const http::exchange& ex, http_client& c, std::string_view token);
+    void told_about(const token_question& one, auth::introspection_answer said);
+    void forget_waits() noexcept;
+    std::uint16_t refuse_for_now(const http::exchange& ex, std::string_view why, safe_text said);
     void handle_metadata(http::exchange& ex);
     // http_health.cpp
     void handle_health(http::exchange& ex);
@@ -119,6 +132,8 @@ class http_transport final : public http::request_handler {
     std::uint16_t rules_ = 1;  // which rules a head was judged by; never 0
     std::unique_ptr<auth::authenticator> authenticator_;  // null: everybody may call
     std::uint32_t accesses_ = 0;  // which authenticator that is: what others said is void
+    token_waiters waiting_for_keys_;
+    std::vector<std::shared_ptr<token_question>> questions_;
     // Of the refusal that admit() has just decided on; refuse() follows before anything else.
     std::string challenge_;
     std::uint32_t retry_after_s_ = 0;

@@ -65,8 +65,8 @@ def scripted():
     """Starts servers whose answers a function writes."""
     running = []
 
-    def run(script):
-        running.append(ScriptedServer(script))
+    def run(script, **more):
+        running.append(ScriptedServer(script, **more))
         return running[-1]
 
     yield run

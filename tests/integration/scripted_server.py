@@ -17,7 +17,9 @@ class Request:
         self.method, self.path, _ = lines[0].split(" ")
         self.headers = {name.lower(): value.strip() for name, _, value in
                         (line.partition(":") for line in lines[1:] if line)}
-        self.message = json.loads(body) if body else {}
+        self.body = body
+        is_form = self.headers.get("content-type", "") == "application/x-www-form-urlencoded"
+        self.message = json.loads(body) if body and not is_form else {}
         self.serial = serial  # of all requests of the server, from 0
 
     @property
@@ -61,9 +63,10 @@ def chunked(*pieces, kind="application/json"):
 class ScriptedServer:
     """Answers what `script(request)` says: bytes, a tuple of pieces to be sent one by one, a
     generator of the events of a stream at whose end the connection ends, CLOSE or NEVER. Bytes with
-    "Connection: close", or of HTTP/1.0, end the connection."""
+    "Connection: close", or of HTTP/1.0, end the connection. `context`: an ssl.SSLContext, for
+    https."""
 
-    def __init__(self, script):
+    def __init__(self, script, context=None):
         self.script = script
         self.requests = []
         self.connections = 0
@@ -88,7 +91,17 @@ class ScriptedServer:
             daemon_threads = True
             request_queue_size = 128
 
+            def get_request(self):
+                sock, address = super().get_request()
+                if context is not None:
+                    # Its handshake is the handler's work, on a thread of its own.
+                    sock = context.wrap_socket(sock, server_side=True,
+                                               do_handshake_on_connect=False)
+                return sock, address
+
         self.listener = Listener(("127.0.0.1", 0), Handler)
+        self.base = (f"http{'s' if context else ''}://localhost:"
+                     f"{self.listener.server_address[1]}")
         self._thread = threading.Thread(target=self.listener.serve_forever, args=(0.02,))
         self._thread.start()
 

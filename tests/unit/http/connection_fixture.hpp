@@ -247,7 +247,10 @@ class test_handler : public request_handler, public exchange_listener {
     bool later = false;  // keep the exchange for answer()
     bool listens = true;
     std::size_t body_bytes_max = limits::body_bytes_max;
-    std::uint16_t refuse_all = 0;  // what admit() answers; "/404" is refused anyway
+    std::uint16_t refuse_all = 0;        // what admit() answers; "/404" is refused anyway
+    bool undecided = false;              // admit() waits…
+    std::vector<const exchange*> asked;  // …for these
+    int admissions = 0;
     // What happened.
     exchange* pending = nullptr;
     std::string pending_text;
@@ -259,8 +262,13 @@ class test_handler : public request_handler, public exchange_listener {
     int peer_eofs = 0, drains = 0, gones = 0;
 
     admission admit(const exchange& request) noexcept override {
+        ++admissions;
+        if (undecided) {
+            asked.push_back(&request);
+            return {0, body_bytes_max, true};
+        }
         const bool unknown = request.head().path() == "/404";
-        return {unknown ? std::uint16_t{404} : refuse_all, body_bytes_max};
+        return {unknown ? std::uint16_t{404} : refuse_all, body_bytes_max, false};
     }
     void handle(exchange& request) noexcept override {
         std::string text(request.head().method_text());
@@ -305,6 +313,13 @@ class test_handler : public request_handler, public exchange_listener {
         base::byte_buffer body(to.loop().chunks(), exchange::head_gap);
         body.append(text);
         to.respond(200, "text/plain", std::move(body));
+    }
+    // Decides on all that were asked about.
+    void decide() {
+        undecided = false;
+        for (const exchange* one : std::exchange(asked, {})) {
+            one->admit_again();
+        }
     }
     void answer() {
         exchange* to = std::exchange(pending, nullptr);

@@ -1,0 +1,62 @@
+#include "client/agent.hpp"
+
+#include <utility>
+
+#include "base/assert.hpp"
+#include "client/call.hpp"
+#include "crypto/key_ring.hpp"
+
+namespace pillion::client {
+
+question::~question() {
+    crypto::wipe(authorization.data(), authorization.size());
+    crypto::wipe(body.data(), body.size());
+}
+
+agent::~agent() { PILLION_ASSERT(idle()); }
+
+void agent::trust(std::shared_ptr<const std::string> authorities) {
+    if (authorities_ != authorities) {
+        authorities_ = std::move(authorities);
+        hosts_.clear();
+    }
+}
+
+void agent::ask(question what, receiver then) {
+    PILLION_ASSERT(!closed_);
+    // Frees itself at its end.
+    auto* const one = new call(*this, std::move(what), std::move(then));
+    one->start(calls_ <= calls_max);
+}
+
+void agent::close() noexcept {
+    closed_ = true;
+    // A call leaves the list when it has ended, in a later turn.
+    base::intrusive_list<call> told;
+    while (call* const one = all_.pop_front()) {
+        told.push_back(*one);
+        one->abandon();
+    }
+    all_.splice_back(told);
+}
+
+std::shared_ptr<tls::client_context> agent::known(const std::string& host) const noexcept {
+    for (const known_host& one : hosts_) {
+        if (one.host == host) {
+            return one.with;
+        }
+    }
+    return nullptr;
+}
+
+void agent::learn(const std::string& host, std::shared_ptr<tls::client_context> with) {
+    if (known(host) != nullptr) {
+        return;
+    }
+    if (hosts_.size() >= hosts_max) {
+        hosts_.erase(hosts_.begin());
+    }
+    hosts_.push_back({host, std::move(with)});
+}
+
+}  // namespace pillion::client
