@@ -354,7 +354,7 @@ def challenge_of(response):
     return {name: value[1:-1] for name, _, value in fields}
 
 
-@pytest.mark.row(47, 48, 50)
+@pytest.mark.row(47, 48, 50, 53, 54)
 @pytest.mark.parametrize("name", CASES)
 def test_refused(guarded, trade, name):
     make, status, error, event, words = CASES[name]
