@@ -9,8 +9,9 @@ Meson's tests are told apart by their suite: `unit` is a GoogleTest program whos
 one by one, `other` is any other program and counts one; besides, `threads` marks those that run
 under ThreadSanitizer, and `user` those that run again as an ordinary user. The pytest files of
 tests/integration take the programs from PILLION_BIN and FIXTURE_BIN; those marked `asan` run again,
-each on one back end, on the sanitized programs, those marked `user` as an ordinary user. With a newer
-Mbed TLS all unit tests and fuzzers run again, and all pytest files, each test on one back end.
+each on one back end, on the sanitized programs, those marked `user` as an ordinary user. With a
+newer Mbed TLS all unit tests and fuzzers run again, and all pytest files, each test on one back
+end.
 
 The suites run in lanes at the same time, one more than there are processors, the longest first:
 many tests wait more than they compute. What is not built yet is built meanwhile, one kind after
@@ -106,8 +107,8 @@ def meson_tests(kind, suite):
 
 
 def tests_with_mbedtls(kind):
-    """All that runs with another version of Mbed TLS: what compilers and scripts make of us does not
-    depend on it."""
+    """All that runs with another version of Mbed TLS: what compilers and scripts make of us does
+    not depend on it."""
     return meson_tests(kind, "unit") + [
         test for test in meson_tests(kind, "other") if test["name"].startswith("fuzz-")]
 

@@ -60,8 +60,8 @@ class OpenSsl:
     """A request by openssl s_client, which is plain bytes over TLS."""
 
     def __init__(self, server, authority, token=None, identity=None):
-        lines = ["POST /mcp HTTP/1.1", f"Host: localhost:{server.port}", "Connection: close", *HEADERS,
-                 f"Content-Length: {len(BODY)}",
+        lines = ["POST /mcp HTTP/1.1", f"Host: localhost:{server.port}", "Connection: close",
+                 *HEADERS, f"Content-Length: {len(BODY)}",
                  *([f"Authorization: Bearer {token}"] if token else [])]
         certificate = ["-cert", identity[0], "-key", identity[1]] if identity else []
         done = subprocess.run(

@@ -1,5 +1,5 @@
-"""Two callers with tokens of the same issuer: nothing of one is to be had, seen, stopped or answered
-by the other, and what is somebody else's looks exactly like what is nobody's."""
+"""Two callers with tokens of the same issuer: nothing of one is to be had, seen, stopped or
+answered by the other, and what is somebody else's looks exactly like what is nobody's."""
 
 import json
 import time
