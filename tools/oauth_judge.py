@@ -1,5 +1,6 @@
 """A real authorization server (oidc-provider, from npm) and clients of the official SDK: how they
-get in with nothing but our URL, and over TLS. Part of the suite `judges`, whose npm cache it uses."""
+get in with nothing but our URL, and over TLS. Part of the suite `judges`, whose npm cache it
+uses."""
 
 import os
 import pathlib
