@@ -2,6 +2,7 @@
 get in with nothing but our URL, and over TLS. Part of the suite `judges`, whose npm cache it
 uses."""
 
+import json
 import os
 import pathlib
 import sys
@@ -69,6 +70,17 @@ class authorization_server:
             path.write_bytes(response.read())
         return ["--oidc-jwks", path], [path]
 
+    def introspection(self):
+        """The options for asking it about opaque tokens; an answer counts for a second."""
+        with urllib.request.urlopen(f"{self.url}/admin/secret", timeout=START_S) as response:
+            ours = json.load(response)["resource_server"]
+        secret, config = self.folder / "secret", self.folder / "fixture.yaml"
+        secret.write_text(ours["secret"], encoding="ascii")
+        secret.chmod(0o600)
+        config.write_text("auth: {introspection_ttl: 1s}\n", encoding="ascii")
+        return ["--introspection", f"{self.url}/token/introspection", "--introspection-client",
+                ours["id"], "--introspection-secret", secret, "--config", config]
+
 
 def discovering_client(count, node, environment, sdk, source, secure=None):
     """A client of the SDK that knows the URL alone; `source`: where the server has the keys from;
@@ -81,13 +93,16 @@ def discovering_client(count, node, environment, sdk, source, secure=None):
         with authorization_server(node, pathlib.Path(folder), [url, OTHER_RESOURCE],
                                   environment) as issuer:
             options, told = issuer.keys(source)
+            # A server that fetches keys can ask about tokens just as well.
+            asks = source != "file"
+            options += issuer.introspection() if asks else []
             fixture.command += ["--oidc-issuer", issuer.url, *options, "--oidc-audience", url,
                                 "--oidc-scopes", "tools:call", *(secure.flags if secure else ())]
             with fixture:
                 if not fixture.listening:
                     return
                 _, output = run([node, CLIENTS / "sdk_oauth.mjs", sdk, url, issuer.url, *told],
-                                CLIENT_S, env={**environment, **trusted})
+                                CLIENT_S, env={**environment, **trusted, "OPAQUE": str(int(asks))})
     return title, output
 
 
@@ -133,5 +148,5 @@ def oauth(count, node, home, environment, count_checks):
                     ("2", "file", authority)):
             told = discovering_client(count, node, environment, *way)
             if told:
-                count_checks(count, *told, 9)
+                count_checks(count, *told, 11 if way[1] != "file" else 9)
         clients_over_tls(count, node, environment, authority, folder)
