@@ -1,6 +1,8 @@
 """A real authorization server (oidc-provider, from npm) and clients of the official SDK: how they
-get in with nothing but our URL, and over TLS. Part of the suite `judges`, whose npm cache it uses."""
+get in with nothing but our URL, and over TLS. Part of the suite `judges`, whose npm cache it
+uses."""
 
+import json
 import os
 import pathlib
 import sys
@@ -56,32 +58,51 @@ class authorization_server:
         end_group(self.process)
         self.log.close()
 
-    def keys(self):
+    def keys(self, source):
         """The options for its keys, and what its clients are told of them: the file into which
         they put them, or nothing where the server fetches them itself."""
+        if source == "url":
+            return ["--oidc-jwks", f"{self.url}/jwks"], []
+        if source == "discover":
+            return ["--oidc-jwks", "discover"], []
         path = self.folder / "jwks.json"
         with urllib.request.urlopen(f"{self.url}/jwks", timeout=START_S) as response:
             path.write_bytes(response.read())
         return ["--oidc-jwks", path], [path]
 
+    def introspection(self):
+        """The options for asking it about opaque tokens; an answer counts for a second."""
+        with urllib.request.urlopen(f"{self.url}/admin/secret", timeout=START_S) as response:
+            ours = json.load(response)["resource_server"]
+        secret, config = self.folder / "secret", self.folder / "fixture.yaml"
+        secret.write_text(ours["secret"], encoding="ascii")
+        secret.chmod(0o600)
+        config.write_text("auth: {introspection_ttl: 1s}\n", encoding="ascii")
+        return ["--introspection", f"{self.url}/token/introspection", "--introspection-client",
+                ours["id"], "--introspection-secret", secret, "--config", config]
 
-def discovering_client(count, node, environment, sdk, secure=None):
-    """A client of the SDK that knows the URL alone; `secure`: an Authority, for https."""
-    title = f"SDK {sdk} finds its way in" + (" over TLS" if secure else "")
+
+def discovering_client(count, node, environment, sdk, source, secure=None):
+    """A client of the SDK that knows the URL alone; `source`: where the server has the keys from;
+    `secure`: an Authority, for https."""
+    title = f"SDK {sdk} finds its way in, keys by {source}" + (" over TLS" if secure else "")
     with tempfile.TemporaryDirectory() as folder:
         fixture = server(count, [FIXTURE])
         url = f"https://localhost:{fixture.port}/mcp" if secure else fixture.url
         trusted = {"NODE_EXTRA_CA_CERTS": str(secure.ca)} if secure else {}
         with authorization_server(node, pathlib.Path(folder), [url, OTHER_RESOURCE],
                                   environment) as issuer:
-            options, told = issuer.keys()
+            options, told = issuer.keys(source)
+            # A server that fetches keys can ask about tokens just as well.
+            asks = source != "file"
+            options += issuer.introspection() if asks else []
             fixture.command += ["--oidc-issuer", issuer.url, *options, "--oidc-audience", url,
                                 "--oidc-scopes", "tools:call", *(secure.flags if secure else ())]
             with fixture:
                 if not fixture.listening:
                     return
                 _, output = run([node, CLIENTS / "sdk_oauth.mjs", sdk, url, issuer.url, *told],
-                                CLIENT_S, env={**environment, **trusted})
+                                CLIENT_S, env={**environment, **trusted, "OPAQUE": str(int(asks))})
     return title, output
 
 
@@ -123,8 +144,9 @@ def oauth(count, node, home, environment, count_checks):
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         authority = Authority(folder)
-        for sdk, secure in (("1", None), ("2", None), ("1", authority), ("2", authority)):
-            told = discovering_client(count, node, environment, sdk, secure)
+        for way in (("1", "url"), ("2", "discover"), ("1", "file", authority),
+                    ("2", "file", authority)):
+            told = discovering_client(count, node, environment, *way)
             if told:
-                count_checks(count, *told, 9)
+                count_checks(count, *told, 11 if way[1] != "file" else 9)
         clients_over_tls(count, node, environment, authority, folder)

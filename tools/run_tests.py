@@ -7,11 +7,11 @@ failed; with CI=true and ../shared present nothing may be skipped either.
 
 Meson's tests are told apart by their suite: `unit` is a GoogleTest program whose cases are counted
 one by one, `other` is any other program and counts one; besides, `threads` marks those that run
-under ThreadSanitizer, `user` those that run again as an ordinary user, and `mbedtls` those that run
-again with a newer Mbed TLS. The pytest files of
+under ThreadSanitizer, and `user` those that run again as an ordinary user. The pytest files of
 tests/integration take the programs from PILLION_BIN and FIXTURE_BIN; those marked `asan` run again,
-each on one back end, on the sanitized programs, those marked `user` as an ordinary user, those
-marked `tls` with the newer Mbed TLS.
+each on one back end, on the sanitized programs, those marked `user` as an ordinary user. With a
+newer Mbed TLS all unit tests and fuzzers run again, and all pytest files, each test on one back
+end.
 
 The suites run in lanes at the same time, one more than there are processors, the longest first:
 many tests wait more than they compute. What is not built yet is built meanwhile, one kind after
@@ -60,12 +60,11 @@ build_ended = threading.Condition()
 
 def targets_of(kind):
     """Everything is built; for ThreadSanitizer the programs of the suite threads, which the release
-    build can name, for the newer Mbed TLS those of the suite mbedtls and the servers."""
-    suite = {"tsan": "threads", "mbedtls3": "mbedtls"}.get(kind)
-    if suite is None:
+    build can name, for the newer Mbed TLS those of all unit tests and fuzzers, and the servers."""
+    if kind not in ("tsan", "mbedtls3"):
         return []
-    folder = f"{ROOT}/build/release/"
-    programs = {test["cmd"][0].removeprefix(folder) for test in meson_tests("release", suite)}
+    tests = meson_tests("release", "threads") if kind == "tsan" else tests_with_mbedtls("release")
+    programs = {test["cmd"][0].removeprefix(f"{ROOT}/build/release/") for test in tests}
     return sorted(programs | (SERVERS if kind == "mbedtls3" else set()))
 
 
@@ -105,6 +104,13 @@ def meson_tests(kind, suite):
                            check=True, capture_output=True, text=True)
     return [test for test in json.loads(found.stdout)
             if suite in (name.split(":")[-1] for name in test["suite"])]
+
+
+def tests_with_mbedtls(kind):
+    """All that runs with another version of Mbed TLS: what compilers and scripts make of us does
+    not depend on it."""
+    return meson_tests(kind, "unit") + [
+        test for test in meson_tests(kind, "other") if test["name"].startswith("fuzz-")]
 
 
 def run_gtest(count, test, label="", **options):
@@ -148,17 +154,24 @@ def run_meson(count, kind):
     for test in unit_tests:
         run_gtest(count, test)
     for test in meson_tests(kind, "other"):
-        code, output = run(test["cmd"], PROGRAM_S, env={**SANITIZERS, **test["env"]},
-                           cwd=test["workdir"] or ROOT)
-        if code == 77:
-            count.skip(test["name"], "it says so: " + output.strip()[-200:])
-        else:
-            count.check(f"{test['name']} ended with {code}", code == 0, output)
+        run_other(count, test)
 
 
-def run_pytest(count, binaries, marker=None, root=ROOT, shared=SHARED, **options):
-    """Runs tests/integration, several at a time, and counts its tests."""
-    title = f"pytest -m {marker}" if marker else "pytest"
+def run_other(count, test, label=""):
+    """Runs a program that counts as one test."""
+    code, output = run(test["cmd"], PROGRAM_S, env={**SANITIZERS, **test["env"]},
+                       cwd=test["workdir"] or ROOT)
+    if code == 77:
+        count.skip(label + test["name"], "it says so: " + output.strip()[-200:])
+    else:
+        count.check(f"{label}{test['name']} ended with {code}", code == 0, output)
+
+
+def run_pytest(count, binaries, marker=None, root=ROOT, shared=SHARED, label="", one_io=False,
+               **options):
+    """Runs tests/integration, several at a time, and counts its tests. `one_io`: each on one back
+    end of the event loop."""
+    title = label + (f"pytest -m {marker}" if marker else "pytest")
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o777)
         report = pathlib.Path(folder) / "report.xml"
@@ -169,7 +182,7 @@ def run_pytest(count, binaries, marker=None, root=ROOT, shared=SHARED, **options
                    *(["-m", marker] if marker else []), "tests/integration"]
         programs = {"PILLION_BIN": f"{binaries}/pillion",
                     "FIXTURE_BIN": f"{binaries}/fixture-server", "PILLION_SHARED": str(shared),
-                    "PILLION_ONE_IO": "1" if marker == "asan" else "0"}
+                    "PILLION_ONE_IO": "1" if one_io else "0"}
         code, output = run(command, 2 * PROGRAM_S, env={**SANITIZERS, **programs}, cwd=root,
                            **options)
         if code == 5:  # pytest's own for "no tests"
@@ -251,7 +264,7 @@ def suite_asan(count):
 def suite_wire(count):
     """marked tests of tests/integration under g++ ASan and UBSan"""
     if build(count, "asan"):
-        run_pytest(count, ROOT / "build/asan", "asan")
+        run_pytest(count, ROOT / "build/asan", "asan", one_io=True)
 
 
 def suite_clang(count):
@@ -271,19 +284,24 @@ def suite_tsan(count):
 
 
 def suite_mbedtls3(count):
-    """what uses Mbed TLS with version 3 of it, where the system has 2.28"""
+    """unit tests and tests/integration with version 3 of Mbed TLS, where the system has 2.28"""
     code, output = builds["mbedtls3"]
     if code == 3:
         count.skip("mbedtls3", output.strip()[-200:])
         return
     if not build(count, "mbedtls3"):
         return
-    tests = meson_tests("mbedtls3", "mbedtls")
+    label = "Mbed TLS 3 "
+    tests = tests_with_mbedtls("mbedtls3")
     if not tests:
-        count.fail("build/mbedtls3 has no tests of the Meson suite mbedtls")
+        count.fail("build/mbedtls3 has no tests")
     for test in tests:
-        run_gtest(count, test, "Mbed TLS 3 ")
-    run_pytest(count, ROOT / "build/mbedtls3", "tls")
+        if test["name"].startswith("fuzz-"):
+            run_other(count, test, label)
+        else:
+            run_gtest(count, test, label)
+    # Both back ends carry the same bytes to it: each test meets it once.
+    run_pytest(count, ROOT / "build/mbedtls3", label=label, one_io=True)
 
 
 def suite_user(count):
@@ -366,7 +384,7 @@ BUILT = {"asan": "asan", "wire": "asan", "clang": "clang", "tsan": "tsan", "mbed
          "lint": None}
 FAST = ("lint", "unit", "integration")
 # The longest first, so that none is left alone at the end; those that wait much come between.
-ORDER = ("asan", "clang", "wire", "integration", "judges", "unit", "user", "mbedtls3", "tsan",
+ORDER = ("asan", "clang", "wire", "integration", "mbedtls3", "judges", "unit", "user", "tsan",
          "lint")
 
 

@@ -19,10 +19,8 @@ BEGIN = "<!-- made by tools/standard_rows.py -->"
 END = "<!-- end of the table -->"
 SHOWN_MAX = 3  # tests a row
 
-AUTH = "waits for authentication"
 WITHOUT_TEST = {
     1: "nothing to test: any language will do",
-    40: AUTH, 41: AUTH, 42: AUTH, 43: AUTH, 46: AUTH, 54: AUTH,
     75: "no tool that ships has external effects; waits for their description in the registry",
     115: "a rule for releases",
 }

@@ -125,6 +125,8 @@ def test_a_key_that_was_taken_away_opens_nothing(start, tmp_path):
             assert time.monotonic() < end
             time.sleep(0.05)
         refused(response, "invalid_token")
+        line = server.wait_for_log(f"auth.refused request_id={response['X-Request-Id']}")
+        assert "the key of the token is not known" in line and "status=401" in line
         assert again(issuer.token(key=second)).status == 200
         # A set that is none changes nothing.
         issuer.jwks.write_text("{}", encoding="ascii")

@@ -354,7 +354,7 @@ def challenge_of(response):
     return {name: value[1:-1] for name, _, value in fields}
 
 
-@pytest.mark.row(47, 48, 50)
+@pytest.mark.row(47, 48, 50, 53, 54)
 @pytest.mark.parametrize("name", CASES)
 def test_refused(guarded, trade, name):
     make, status, error, event, words = CASES[name]
@@ -387,6 +387,19 @@ def test_refused(guarded, trade, name):
 def test_there_are_many(trade):
     assert len(CASES) >= 60
     assert trade.issuer.token().count(".") == 2
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if name.endswith("as a secret")])
+def test_a_public_key_is_no_secret_where_secrets_count_either(start, trade, name):
+    """HS256 is for keys that are secrets, also in development."""
+    server = start(*trade.issuer.flags, "--insecure-hs256")
+    with Connection(server.address) as connection:
+        connection.send(CASES[name][0](trade))
+        response = connection.read_response()
+    fields = challenge_of(response)
+    assert response.status == 401 and fields["error"] == "invalid_token"
+    assert "signature" in fields["error_description"]
+    assert "signature" in server.wait_for_log(f"auth.refused request_id={response['X-Request-Id']}")
 
 
 def test_what_was_refused_leaves_nothing_behind(guarded, trade):
