@@ -33,7 +33,7 @@ void add_remote_auth(config_table& to) {
                   .variable = "PILLION_INTROSPECTION_SECRET_FILE",
                   .type = secret,
                   .min = 1,
-                  .help = "the secret of that id",
+                  .help = "secret of that id",
                   .live = true,
                   .http_only = true});
     to.push_back({.section = "auth",
