@@ -148,8 +148,6 @@ using config_table = std::vector<config_key>;
 // `otherwise`: the profile where none is configured.
 config_table make_config_table(std::vector<detail::own_option>& own, server_profile otherwise);
 
-// The keys from auth_api_keys to core_dumps.
-void add_guards(config_table& to);
 // Of servers that are asked about tokens (config_keys_remote.cpp), at the end of the table.
 void add_remote_auth(config_table& to);
 

@@ -11,6 +11,7 @@ namespace pillion::app {
 // Append their keys, in the order of key_id.
 void add_tls(config_table& to);
 void add_auth(config_table& to);
+void add_guards(config_table& to);  // config_keys_guard.cpp
 
 // "scopes" of a tool, a prompt, …; `section` is what faults call these.
 config_key scopes_key(const std::string& section);

@@ -1,5 +1,5 @@
 // The keys of who is let in and what is kept from leaking that came later than their sections.
-#include "app/config_keys.hpp"
+#include "app/config_keys_access.hpp"
 #include "http/proxies.hpp"
 
 namespace pillion::app {

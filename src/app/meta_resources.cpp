@@ -47,7 +47,8 @@ constexpr std::string_view metrics_text =
 
 constexpr std::string_view proxies_text =
     "Of proxies that the operator named, and of nobody else, Forwarded or X-Forwarded-Proto and "
-    "X-Forwarded-Host are believed, for the URLs that the server says of itself.\n"
+    "X-Forwarded-Host are believed, for the URLs that the server says of itself, and "
+    "X-Forwarded-For, for rates. Where tokens are asked for, such a proxy vouches for nobody.\n"
     "\n";
 
 constexpr std::string_view tls_text =
@@ -105,7 +106,8 @@ constexpr std::string_view headers_text =
     "reads it; never logged |\n"
     "| X-API-Key | a key, where the operator gave some out (use://auth); else nothing reads it; "
     "never logged |\n"
-    "| Forwarded, X-Forwarded-Proto, X-Forwarded-Host | how the client reached a proxy that the "
+    "| Forwarded, X-Forwarded-Proto, X-Forwarded-Host, X-Forwarded-For | how the client reached a "
+    "proxy that the "
     "operator named; else nothing reads them |\n"
     "| traceparent, tracestate | trace context (W3C): noted in the log, handed to handlers |\n"
     "| X-Request-Id | correlates logs: up to 128 visible ASCII characters, else one is made |\n"

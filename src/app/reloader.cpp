@@ -58,7 +58,7 @@ bool counts_at_start(const config_key& key, const settings& running, const setti
     };
     return !key.live || (key.section == "tls" && turned(running.tls, next.tls)) ||
            (key.section == "auth" && key.name != "external_url" &&
-            turned(running.access, next.access)) ||
+            running.asks_for_tokens() != next.asks_for_tokens()) ||
            (key.path() == "metrics.users" && turned(running.metrics_users, next.metrics_users));
 }
 

@@ -496,7 +496,7 @@ void keep_fixed(settings& next, const settings& running) {
     next.keys = running.keys;
     next.insecure_plain_tokens = running.insecure_plain_tokens;
     // Whoever had to show a token yesterday must have to today.
-    if ((next.access == nullptr) != (running.access == nullptr)) {
+    if (next.asks_for_tokens() != running.asks_for_tokens()) {
         next.access = running.access;
         next.watched = running.watched;
     }

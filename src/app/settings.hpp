@@ -63,6 +63,9 @@ struct settings {
     std::vector<detail::operator_limits> tools;
     std::vector<detail::operator_scopes> guards;
 
+    // Whether callers must show a token or a key, unless somebody vouches for them.
+    bool asks_for_tokens() const noexcept { return access != nullptr && access->any(); }
+
     settings() {}  // NOLINT(modernize-use-equals-default): no aggregate
 };
 

@@ -51,10 +51,9 @@ std::string_view address_of(std::string_view text) noexcept {
     return has_port ? text.substr(0, colon) : text;
 }
 
-// Pairs of the last element (RFC 7239 §4); quoted strings hold no escapes that we would need.
-forwarded read_forwarded(std::string_view value) noexcept {
+// Pairs of one element (RFC 7239 §4); quoted strings hold no escapes that we would need.
+forwarded read_element(std::string_view value) noexcept {
     forwarded out;
-    value = last_of_list(value);
     while (!value.empty()) {
         const std::size_t end = std::min(value.find(';'), value.size());
         const std::string_view pair = base::trim_ows(value.substr(0, end));
@@ -83,7 +82,7 @@ forwarded read_forwarded(std::string_view value) noexcept {
 
 forwarded forwarded_of(const request_head& head) noexcept {
     if (const std::uint8_t count = head.count("forwarded"); count > 0) {
-        return count == 1 ? read_forwarded(head.find("forwarded")) : forwarded();
+        return count == 1 ? read_element(last_of_list(head.find("forwarded"))) : forwarded();
     }
     forwarded out;
     out.scheme = scheme_of(only(head, "x-forwarded-proto"));
@@ -150,6 +149,26 @@ bool proxy_list::trusts(std::string_view peer_address) const noexcept {
         return std::memcmp(peer.data(), one.begin.data(), whole) == 0 &&
                (rest == 0 || ((peer[whole] ^ one.begin[whole]) & mask) == 0);
     });
+}
+
+std::string_view proxy_list::client_of(const request_head& head,
+                                       std::string_view peer_address) const noexcept {
+    std::string_view client = peer_address;
+    const bool standard = head.count("forwarded") > 0;
+    const std::string_view name = standard ? "forwarded" : "x-forwarded-for";
+    std::string_view hops = head.count(name) == 1 ? head.find(name) : std::string_view();
+    for (int i = 0; i < hops_max && !hops.empty() && trusts(client); ++i) {
+        const std::string_view hop = last_of_list(hops);
+        const std::string_view told = standard ? read_element(hop).address : address_of(hop);
+        address ignored;
+        if (!read_address(told, ignored)) {
+            break;
+        }
+        client = told;
+        const std::size_t comma = hops.rfind(',');
+        hops = hops.substr(0, comma == hops.npos ? 0 : comma);
+    }
+    return client;
 }
 
 }  // namespace pillion::http

@@ -36,8 +36,13 @@ class proxy_list {
     // Whether the other end of a connection is one of them, by its address without port; empty: a
     // unix socket.
     bool trusts(std::string_view peer_address) const noexcept;
+    // Whom a connection's request comes from: its other end, or where that is one of them, the last
+    // hop that is none, as Forwarded or X-Forwarded-For tell.
+    std::string_view client_of(const request_head& head,
+                               std::string_view peer_address) const noexcept;
 
  private:
+    static constexpr int hops_max = 16;
     using address = std::array<unsigned char, 16>;  // IPv4 as IPv6 maps it
     struct network {
         address begin{};

@@ -99,11 +99,12 @@ std::uint16_t http_transport::authenticate(const http::exchange& ex, http_client
         return 0;
     }
     c.identity = nullptr;
-    if (count == 0 && !ex.peer_principal().empty()) {
+    // A proxy speaks for others: that the system knows it says nothing of them.
+    if (count == 0 && !ex.peer_principal().empty() && !options_.proxies.trusts(ex.peer_address())) {
         c.from = caller::of(ex);
         return take_vouched(ex, c);
     }
-    c.from = caller::at(ex.peer_address());
+    c.from = caller::at(address_of(ex));
     fault why;
     const bool charged = c.waiting.began();
     if (!charged && !engine_.limits().request(c.from, engine_.options().limit, why)) {

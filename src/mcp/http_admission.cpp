@@ -222,6 +222,9 @@ std::uint16_t http_transport::admit_caller(const http::exchange& ex, place where
     if (from.anonymous() && !ex.peer_principal().empty()) {
         client.from.set_principal(ex.peer_principal());
     }
+    if (!options_.proxies.empty() && from.anonymous()) {
+        client.from = caller::at(address_of(ex));
+    }
     if (options_.access != nullptr) {
         const std::uint16_t refused =
             authenticator_ != nullptr ? authenticate(ex, client) : take_vouched(ex, client);

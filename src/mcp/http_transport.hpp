@@ -105,6 +105,11 @@ class http_transport final : public http::request_handler {
     std::uint16_t refuse_access(const http::exchange& ex, std::uint16_t status,
                                 std::string_view error, std::string_view description);
     std::string base_url(const http::exchange& ex) const;
+    // Of whoever is charged while nobody knows who it is.
+    std::string_view address_of(const http::exchange& ex) const noexcept {
+        return options_.proxies.empty() ? ex.peer_address()
+                                        : options_.proxies.client_of(ex.head(), ex.peer_address());
+    }
     // http_waiting.cpp
     std::uint16_t judge_elsewhere(const http::exchange& ex, http_client& c,
                                   const auth::authenticator::answer& found, std::string_view token);

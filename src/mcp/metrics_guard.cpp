@@ -21,7 +21,7 @@ using digest = std::array<unsigned char, 32>;
 constexpr std::size_t remembered_max = 8;
 constexpr std::size_t credentials_bytes_max = 1024;
 constexpr std::int64_t busy_wait_ns = 1'000'000'000;
-constexpr double looks_per_second = 1;
+constexpr double looks_per_second = 0.1;
 constexpr std::int64_t looks_at_once = 5;
 constexpr std::string_view challenge = R"(Basic realm="metrics", charset="UTF-8")";
 

@@ -267,3 +267,31 @@ def test_host_must_still_be_ours(start, issuer):
 def test_proxies_that_are_none(value):
     done = run_program(fixture_bin(), "serve", "--port", "0", "--trusted-proxies", value)
     assert done.returncode == 2 and b"--trusted-proxies: " in done.stderr, done
+
+
+def test_rates_count_whom_a_trusted_proxy_speaks_for(start, tokens, tmp_path):
+    config = tmp_path / "config.yaml"
+    config.write_text("rates: {address: 1, address_burst: 3}\n", encoding="ascii")
+
+    def statuses(server, client, token=None):
+        return (ask(server.address, token, [("X-Forwarded-For", f"127.0.0.1, {client}")]).status
+                for _ in range(1000))
+    guarded = start("--config", config, "--auth-tokens", tokens, "--trusted-proxies", "127.0.0.1")
+    everybodys = start("--config", config, "--trusted-proxies", "127.0.0.1")
+    for server, token, usual in ((guarded, OTHER, 401), (everybodys, None, 200)):
+        assert 429 in statuses(server, "192.0.2.7", token)
+        assert next(statuses(server, "192.0.2.8", token)) == usual  # somebody else
+    direct = start("--config", config)
+    assert any(429 in statuses(direct, "192.0.2.7") and
+               next(statuses(direct, "192.0.2.8")) == 429 for _ in range(20))
+
+
+def test_a_trusted_proxy_on_a_unix_socket_vouches_for_nobody(start, tokens, tmp_path):
+    """The kernel says who the proxy is; who its client is, only a token does."""
+    socket = str(tmp_path / "socket")
+    direct = start("--listen", f"unix:{socket}", "--auth-tokens", tokens)
+    assert ask(socket).status == 200
+    direct.stop()
+    start("--listen", f"unix:{socket}", "--auth-tokens", tokens, "--trusted-proxies", "unix")
+    refused(ask(socket))
+    assert ask(socket, KEY).status == 200

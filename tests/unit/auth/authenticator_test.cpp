@@ -88,7 +88,7 @@ TEST(authenticator, a_key_is_no_token_and_a_token_no_key) {
         const auto found = a->check(secret, now, credential::api_key);
         ASSERT_NE(found.who, nullptr);
         EXPECT_EQ(found.who->principal, "key:ci");
-        EXPECT_EQ(found.who->scopes, std::vector<std::string>{"tools:call"});
+        EXPECT_EQ(found.who->scopes, "tools:call");
         EXPECT_TRUE(found.who->still_is(secret, now, credential::api_key));
         EXPECT_FALSE(found.who->still_is(secret, now));
         // The same bytes, remembered as a key, let in nobody as a token.

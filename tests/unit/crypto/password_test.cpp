@@ -25,7 +25,7 @@ TEST(password, a_vector_of_the_rfc) {
     ASSERT_EQ(compat::pbkdf2_sha256("Password", "NaCl", 80'000, out, sizeof out), 0);
     EXPECT_EQ(to_base64url({reinterpret_cast<const char*>(out), 8}), "TdzY9guYviE");
     ASSERT_EQ(compat::pbkdf2_sha256("passwd", "salt", 1, out, sizeof out), 0);
-    EXPECT_EQ(to_base64url({reinterpret_cast<const char*>(out), 8}), "VawEblg-EA4");
+    EXPECT_EQ(to_base64url({reinterpret_cast<const char*>(out), 8}), "VawEblbjCJ8");
 }
 
 TEST(password, every_truncation_and_change_is_none) {

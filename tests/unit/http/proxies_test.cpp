@@ -104,5 +104,38 @@ TEST(proxies, the_last_hop_of_forwarded) {
     EXPECT_EQ(said("Forwarded: ;;=;host;proto=\r\n"), "- - -");
 }
 
+// Who a request comes from, behind 10.0.0.0/8 and unix sockets.
+std::string client(const std::string& fields, std::string_view peer = "10.0.0.1") {
+    proxy_list trusted;
+    trusted.add("10.0.0.0/8");
+    trusted.add("unix");
+    padded bytes("GET / HTTP/1.1\r\nHost: a\r\n" + fields + "\r\n");
+    request_head head;
+    EXPECT_EQ(parse_request_head(bytes.data(), bytes.size(), 0, head).state, parse_state::complete);
+    return std::string(trusted.client_of(head, peer));
+}
+
+TEST(proxies, the_last_hop_that_is_none) {
+    EXPECT_EQ(client(""), "10.0.0.1");
+    EXPECT_EQ(client("X-Forwarded-For: 192.0.2.7\r\n"), "192.0.2.7");
+    EXPECT_EQ(client("X-Forwarded-For: 192.0.2.7\r\n", ""), "192.0.2.7");
+    EXPECT_EQ(client("X-Forwarded-For: 192.0.2.7\r\n", "192.0.2.1"), "192.0.2.1");
+    // What stands before it is what somebody said of himself.
+    EXPECT_EQ(client("X-Forwarded-For: 127.0.0.1, 192.0.2.7, 10.9.9.9\r\n"), "192.0.2.7");
+    EXPECT_EQ(client("X-Forwarded-For: 10.0.0.3, 10.0.0.2\r\n"), "10.0.0.3");
+    EXPECT_EQ(client("X-Forwarded-For: 192.0.2.7, unknown\r\n"), "10.0.0.1");
+    EXPECT_EQ(client("X-Forwarded-For: 192.0.2.7, \r\n"), "10.0.0.1");
+    EXPECT_EQ(client("X-Forwarded-For: 192.0.2.7\r\nX-Forwarded-For: 192.0.2.8\r\n"), "10.0.0.1");
+    EXPECT_EQ(client("Forwarded: for=192.0.2.7, for=\"10.0.0.2:99\";proto=https\r\n"), "192.0.2.7");
+    EXPECT_EQ(client("Forwarded: for=\"[2001:db8::7]:80\"\r\nX-Forwarded-For: 192.0.2.8\r\n"),
+              "2001:db8::7");
+    EXPECT_EQ(client("Forwarded: proto=https\r\nX-Forwarded-For: 192.0.2.8\r\n"), "10.0.0.1");
+    std::string many = "X-Forwarded-For: 192.0.2.7";
+    for (int i = 0; i < 16; ++i) {
+        many += ",10.0.0.9";
+    }
+    EXPECT_EQ(client(many + "\r\n"), "10.0.0.9");  // as far as is looked
+}
+
 }  // namespace
 }  // namespace pillion::http
