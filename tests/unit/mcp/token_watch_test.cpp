@@ -11,7 +11,11 @@ namespace {
 class stream final : public change_listener {
  public:
     explicit stream(hub& of, bool leaves = false) : leaves_(leaves) { of.add(*this); }
-    ~stream() { unlink(); }
+    ~stream() {
+        if (linked()) {
+            unlink();
+        }
+    }
     void on_change(const change_event& /*event*/) noexcept override {}
     void on_session_end(const session* /*which*/) noexcept override {}
     void on_drain() noexcept override {}
