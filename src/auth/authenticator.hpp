@@ -23,8 +23,8 @@ namespace pillion::auth {
 struct auth_options {
     struct issuer {
         issuer_rules rules;
-        std::string keys;    // the text of its key set
-        std::string source;  // where that is fetched from instead (key_source); empty: it is not
+        std::string keys;      // the text of its key set
+        std::string source{};  // where that is fetched from instead (key_source); empty: it is not
     };
     std::vector<issuer> issuers;
     std::shared_ptr<const token_list> tokens;    // may be null

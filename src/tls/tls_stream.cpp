@@ -358,11 +358,11 @@ void tls_stream::rest() noexcept {
 // ---- the end ----
 
 // Where it was. The timer of an established connection is for its rest alone.
-tls_stream::state tls_stream::leave(state next) noexcept {
+tls_stream::state tls_stream::leave(state to) noexcept {
     if (state_ == state::established) {
         timer_.cancel();
     }
-    return std::exchange(state_, next);
+    return std::exchange(state_, to);
 }
 
 // Everything has been encrypted: what waited for that happens now.

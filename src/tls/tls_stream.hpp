@@ -103,7 +103,7 @@ class tls_stream final : public io::stream,
     void tell_eof() noexcept;
     bool blocked() const noexcept { return paused_ || waiting_; }
     void let_in() noexcept;
-    state leave(state next) noexcept;
+    state leave(state to) noexcept;
     void note_use() noexcept;
     void rest() noexcept;
     void refuse_plain() noexcept;
