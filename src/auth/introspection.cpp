@@ -15,7 +15,7 @@ namespace pillion::auth {
 
 namespace {
 
-constexpr std::size_t name_bytes_max = 255;
+constexpr std::size_t member_name_bytes_max = 255;
 
 // As a value of a form (RFC 6749 appendix B).
 void add_encoded(std::string& to, std::string_view text) {
@@ -38,7 +38,7 @@ std::optional<std::string_view> name_of(json::view member) {
     if (!member.exists()) {
         return std::string_view();
     }
-    if (!member.is_string() || text.empty() || text.size() > name_bytes_max) {
+    if (!member.is_string() || text.empty() || text.size() > member_name_bytes_max) {
         return std::nullopt;
     }
     return text;

@@ -79,7 +79,7 @@ TEST(settings, every_key_of_a_secret_has_a_variable) {
                     (key.variable.starts_with("PILLION_") && key.variable.ends_with("_FILE")));
         EXPECT_TRUE(key.type != value_type::secret || !key.variable.empty()) << key.path();
     }
-    EXPECT_EQ(named, 5U);
+    EXPECT_EQ(named, 6U);
 }
 
 TEST(settings, users_of_metrics_need_https_or_this_machine) {
