@@ -100,15 +100,21 @@ class guarded_scopes : public ::testing::Test {
     http_reply read(std::string_view who, std::string_view uri) {
         return ask(who, "resources/read", uri, R"("uri":")" + std::string(uri) + "\"");
     }
+    // The params of the page behind a cursor; "": of the first.
+    static std::string after(const std::string& cursor) {
+        std::string params;
+        if (!cursor.empty()) {
+            params.append(R"("cursor":")").append(cursor).append("\"");
+        }
+        return params;
+    }
     // The names (or URIs) that all pages of a list show.
     std::string listed(std::string_view who, std::string_view method, const char* member,
                        const char* key) {
         std::string all;
         std::string cursor;
         do {
-            const parsed page(
-                ask(who, method, {}, cursor.empty() ? "" : R"("cursor":")" + cursor + "\"")
-                    .message());
+            const parsed page(ask(who, method, {}, after(cursor)).message());
             EXPECT_EQ(page["result"]["cacheScope"].str(), "private") << page.raw();
             for (const json::view one : page["result"][member].elements()) {
                 all.append(one[key].str()).append(" ");
@@ -188,7 +194,7 @@ TEST_F(guarded_scopes, a_cursor_of_somebody_else_shows_nothing_more) {
     std::string cursor;
     std::string seen;
     do {
-        const std::string params = cursor.empty() ? "" : R"("cursor":")" + cursor + "\"";
+        const std::string params = after(cursor);
         const parsed page(ask("admin", "tools/list", {}, params).message());
         const parsed other(ask("none", "tools/list", {}, params).message());
         for (const json::view one : other["result"]["tools"].elements()) {
