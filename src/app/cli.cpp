@@ -191,6 +191,7 @@ int run_configured(server& s, const std::string& command, configuration start,
     s.state().api_keys = access != nullptr && access->api_keys != nullptr;
     s.state().metrics_users = start.made->metrics_users != nullptr;
     s.state().proxies = !start.made->trusted_proxies.empty();
+    s.state().principals = access != nullptr && !access->grants.empty();
     s.state().certificates = s.state().tls && !start.made->tls->client_authorities.empty();
     std::string fault;
     auto registered = prepare(s, fault);

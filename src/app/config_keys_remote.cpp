@@ -3,9 +3,8 @@
 
 namespace pillion::app {
 
-using enum value_type;
-
 void add_remote_auth(config_table& to) {
+    using enum value_type;
     to.push_back({.section = "auth",
                   .name = "ca",
                   .flag = "--auth-ca",

@@ -1,5 +1,6 @@
 #include "app/meta_resources.hpp"
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 
@@ -16,21 +17,36 @@ constexpr std::string_view certificates_text =
     "Active: client certificates. Over https the caller is whom its certificate names, by the "
     "first URI, DNS or mail name in it, else by its common name: cert:uri:…, cert:dns:…, "
     "cert:mail:… or cert:cn:…. Limits, tasks and lines of the log go by that name; no further "
-    "claims or roles are read, and every caller has the same rights. An Authorization header is "
-    "ignored.\n"
+    "claims or roles are read. An Authorization header is ignored.\n"
     "\n";
 
 constexpr std::string_view tokens_text =
     "Active: bearer tokens. Every request to the endpoint has Authorization: Bearer TOKEN, the "
-    "token "
-    "of an issuer that the operator trusts (JWT, RS256 or ES256; the claims iss, aud, sub, exp and "
-    "iat are read, nbf and scope where they are there) or one that the operator gave out. Without "
-    "a "
-    "good one the answer is 401, and its WWW-Authenticate says where to ask for one "
-    "(resource_metadata). Limits, tasks, sessions and lines of the log go by issuer|sub, or "
-    "token:NAME; every caller has the same rights. Whom the system or a certificate vouches for, "
-    "on a "
-    "unix socket or over https with client certificates, needs no token.\n"
+    "token of an issuer that the operator trusts (JWT, RS256 or ES256; the claims iss, aud, sub, "
+    "exp and iat are read, nbf and scope where they are there), one that the operator gave out, or "
+    "one of an authorization server that is asked about it (RFC 7662; active, sub or client_id, "
+    "scope, exp, aud and iss are read). Without a good one the answer is 401, and its "
+    "WWW-Authenticate says where to ask for one (resource_metadata); 503 where nobody can say at "
+    "present. Limits, tasks, sessions and lines of the log go by issuer|sub, token:NAME or "
+    "introspected:issuer|sub. Streams end with their token. Whom the system or a certificate "
+    "vouches for, on a unix socket or over https with client certificates, needs no token.\n"
+    "\n";
+
+constexpr std::string_view scopes_text =
+    "Rights: scopes. A caller needs all those that the tool, the prompt, the resource or the "
+    "method asks for, by the scope claim of its token or what the operator wrote beside it; "
+    "files:* stands for all that begin with files:. Lists show what the caller may use. The rest "
+    "is 403, and its WWW-Authenticate names all the scopes that are needed "
+    "(error=\"insufficient_scope\").\n"
+    "\n";
+
+constexpr std::string_view same_rights_text =
+    "Rights: whoever is let in may use everything that is served.\n"
+    "\n";
+
+constexpr std::string_view principals_text =
+    "Of those for whom the system or a certificate vouches the operator has a list: who is not on "
+    "it is answered 403, the others have the scopes that stand there.\n"
     "\n";
 
 constexpr std::string_view api_keys_text =
@@ -164,6 +180,17 @@ void add(server& to, std::string uri, std::string name, std::string title, std::
 }
 
 // What is active, as the profile has it (STANDARD row 12).
+// Whether something that is served asks for a scope.
+bool asks_for_scopes(const detail::definitions& all) {
+    const auto asks = [](const auto& one) { return !one->scopes.empty(); };
+    return !all.guards.empty() || !all.method_scopes.empty() ||
+           std::any_of(all.tools.begin(), all.tools.end(), asks) ||
+           std::any_of(all.prompts.begin(), all.prompts.end(), asks) ||
+           std::any_of(all.resources.begin(), all.resources.end(), asks) ||
+           std::any_of(all.provider_scopes.begin(), all.provider_scopes.end(),
+                       [](const detail::scope_list& one) { return !one.empty(); });
+}
+
 std::string auth_of(server& of) {
     const bool corporate = of.profile() == server_profile::corporate;
     std::string text(heading);
@@ -173,6 +200,10 @@ std::string auth_of(server& of) {
         .append(state.api_keys ? api_keys_text : "")
         .append(state.certificates && !state.tokens ? certificates_text : "")
         .append(nothing ? nothing_text : "")
+        .append(nothing                       ? std::string_view()
+                : asks_for_scopes(state.defs) ? scopes_text
+                                              : same_rights_text)
+        .append(state.principals ? principals_text : "")
         .append(state.tls ? tls_text : "")
         .append(state.metrics_users ? metrics_text : "")
         .append(state.proxies ? proxies_text : "");

@@ -36,6 +36,7 @@ struct server_state {
     std::vector<mcp::ready_check> checks;
     bool tls = false;                      // addresses of TCP speak https…
     bool certificates = false;             // … and clients show who they are there
+    bool principals = false;               // … of whom some are listed
     bool tokens = false;                   // or by a token, everywhere
     bool api_keys = false;                 // … or by a key
     bool metrics_users = false;            // /metrics asks for passwords

@@ -120,7 +120,7 @@ class scrape final : public std::enable_shared_from_this<scrape>, private http::
 }  // namespace
 
 metrics_endpoint::metrics_endpoint(engine& e, http::origin_policy origins, bool check_host)
-    : engine_(e), origins_(std::move(origins)), check_host_(check_host), guard_(e) {}
+    : origins_(std::move(origins)), check_host_(check_host), guard_(e) {}
 
 http::admission metrics_endpoint::admit(const http::exchange& ex) noexcept {
     const http::request_head& head = ex.head();

@@ -33,7 +33,6 @@ class metrics_endpoint final : public http::request_handler {
                             std::size_t& extra_count) noexcept override;
 
  private:
-    engine& engine_;
     http::origin_policy origins_;
     bool check_host_;
     metrics_guard guard_;

@@ -151,6 +151,23 @@ def test_over_sse(configured, issuer, scopes, good):
     client.close()
 
 
+@pytest.mark.row(52)
+def test_clients_are_told_what_counts(start_pillion, issuer, tmp_path):
+    def told(rules):
+        path = tmp_path / "pillion.yaml"
+        path.write_text(rules, encoding="utf-8")
+        server = start_pillion("--config", path, "--root", tmp_path, *issuer.flags)
+        client = client_of(server, issuer.token(), "E")
+        text = client.request("resources/read", {"uri": "use://auth"})["contents"][0]["text"]
+        client.close()
+        return text
+
+    text = told("tools: {echo: {scopes: [say]}}\nprincipals: {'uid:0': {}}")
+    assert "Rights: scopes." in text and "a list: who is not on it" in text
+    text = told("{}")
+    assert "Rights: whoever is let in may use everything" in text and "a list" not in text
+
+
 # ---- those for whom somebody vouches ----
 
 def test_principals_by_their_certificates(start, authority, tmp_path):

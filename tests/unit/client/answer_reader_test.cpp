@@ -16,7 +16,7 @@ using state = answer_reader::state;
 struct outcome {
     state how;
     std::uint16_t status = 0;
-    std::string body;
+    std::string body{};
     bool operator==(const outcome&) const = default;
 };
 
