@@ -314,6 +314,7 @@ def suite_user(count):
     with tempfile.TemporaryDirectory() as folder:
         place = pathlib.Path(folder)
         shutil.copytree(ROOT / "tests/integration", place / "tests/integration")
+        shutil.copytree(ROOT / "tools/hardening", place / "tools/hardening")
         # That user may not be able to read the original.
         if SHARED.is_dir():
             shutil.copytree(SHARED / "spec/schemas", place / "shared/spec/schemas")

@@ -43,7 +43,9 @@ def io(request):
 @pytest.fixture(scope="session")
 def server(io):
     """The fixture server on two threads, shared by all tests that leave it as it was."""
-    running = Server(fixture_bin(), "--io", io, "--port", 0, "--threads", 2)
+    # Tests count its descriptors, which a process without core dumps shows to root alone.
+    seen = () if os.geteuid() == 0 else ("--core-dumps",)
+    running = Server(fixture_bin(), "--io", io, "--port", 0, "--threads", 2, *seen)
     yield running
     running.stop()
 
