@@ -94,6 +94,24 @@ class Servers:
                           authority=cert)
                 for name, io in ((OURS, "uring"), (OURS_EPOLL, "epoll"))]
 
+    def guarded(self):
+        """Ours where a JWT is asked for, which each request has, on either backend."""
+        issuer, audience = "https://issuer.example", "https://pillion.example/mcp"
+        program, keys = self.lab.build / "pillion", self.lab.folder / "keys"
+        if not keys.exists():
+            subprocess.run([program, "token", "keys", "--out", keys], check=True,
+                           stdout=subprocess.DEVNULL)
+        token = subprocess.run(
+            [program, "token", "sign", "--key", keys / "dev.pem", "--issuer", issuer, "--audience",
+             audience, "--subject", "bench", "--scope", "tools:call files:read", "--expires", "1h"],
+            check=True, capture_output=True, text=True).stdout.strip()
+        more = ("--oidc-issuer", issuer, "--oidc-jwks", keys / "jwks.json", "--oidc-audience",
+                audience)
+        return [self._add(f"{name}, JWT",
+                          servers.pillion_command(self.lab.build, io, "0", more=more),
+                          headers=(f"Authorization: Bearer {token}",))
+                for name, io in ((OURS, "uring"), (OURS_EPOLL, "epoll"))]
+
     def both(self, **options):
         """On either backend, with the call log."""
         return [self.ours(OURS, "io_uring", **options), self.ours(OURS_EPOLL, "epoll", **options)]

@@ -44,6 +44,8 @@ class Load:
                    "--json", "-", "-q", *(("--spin",) if self.spin else ()), *options]
         if server.authority:
             command += ["--cacert", server.authority]
+        for header in server.headers:
+            command += ["--header", header]
         process = machine.spawn(machine.CLIENT_CORES, command, stdout=subprocess.PIPE)
         output = process.stdout.read()
         process.stdout.close()

@@ -1,5 +1,6 @@
 """Cases over https: W1 beside nginx, W2 beside plain W2 and the cost of its cryptography,
-handshakes beside theirs. The client is pillion-bench, whatever the others are measured with."""
+handshakes beside theirs; and what tokens cost. The client is pillion-bench, whatever the others are
+measured with."""
 
 import json
 import statistics
@@ -74,6 +75,23 @@ def large(lab):
                   [f"Mbed TLS {costs[0]['library']}: a record of 16 KiB takes AES-128-GCM "
                    f"{median(costs, 'aes_128_gcm_us'):.1f} µs, ChaCha20-Poly1305, which is spoken, "
                    f"{median(costs, 'chacha20_poly1305_us'):.1f} µs"], rounds)
+
+
+def tokens(lab):
+    scenario = echo(100, lab.folder)
+    with lab.servers() as those:
+        those.both()
+        those.guarded()
+        for server in those.all:
+            lab.bench.check(server, scenario)
+        rounds = contest(lab, "tokens", those.all, scenario)
+    columns, rows = load_table(rounds, OURS)
+    columns = [column.replace("floor", OURS) for column in columns]
+    targets = [Target(f"CPU per request with a JWT, {name}, × without",
+                      ratio(rounds[f"{name}, JWT"], rounds[name]), 1.05)
+               for name in (OURS, OURS_EPOLL)]
+    return Result("tokens", "W1 with a JWT in each request", columns, rows, targets,
+                  ["64 connections; the same token again and again"], rounds)
 
 
 def handshakes(lab):

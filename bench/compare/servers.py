@@ -31,9 +31,10 @@ class Server:
     `address` is where it was told to listen; None if it says so itself on stderr."""
 
     def __init__(self, name, command, folder, address=None, *, canned=False, revision=MODERN,
-                 cores=None, warms_up=False, authority=None):
+                 cores=None, warms_up=False, authority=None, headers=()):
         self.name, self.canned, self.revision = name, canned, revision
         self.authority = authority  # whom to trust where it speaks https
+        self.headers = headers  # of each request: "Name: value"
         self.warms_up = warms_up  # compiles while it runs: a fresh process is slower
         self.log = folder / (re.sub(r"\W+", "-", name) + ".log")
         self._command, self._told_address = command, address
