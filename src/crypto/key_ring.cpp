@@ -205,8 +205,6 @@ std::optional<std::string_view> key_ring::open(std::string_view text, std::strin
     return std::nullopt;
 }
 
-void wipe(void* secret, std::size_t bytes) noexcept { mbedtls_platform_zeroize(secret, bytes); }
-
 std::array<unsigned char, 32> sha256(std::string_view bytes) noexcept {
     digest out;
     const int fault =

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/arena.hpp"
+#include "base/wipe.hpp"
 
 namespace pillion::crypto {
 
@@ -53,8 +54,7 @@ class key_ring {
     std::vector<key> keys_;
 };
 
-// Overwrites a secret so that the compiler cannot leave it out.
-void wipe(void* secret, std::size_t bytes) noexcept;
+using base::wipe;
 
 // SHA-256 of `bytes`.
 std::array<unsigned char, 32> sha256(std::string_view bytes) noexcept;

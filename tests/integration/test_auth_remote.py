@@ -168,11 +168,8 @@ def test_a_key_that_was_taken_away_opens_nothing(start, publisher):
         kept.close()
 
 
-def test_many_wait_for_one_fetch(start, publisher):
-    server = start(*publisher.flags(), "--threads", 2)
-    wait_until_ready(server)
-    second = SigningKey(publisher.issuer.folder, "second")
-    publisher.keys.append(second)
+def hold(publisher):
+    """The next fetch is answered when the first event is set; the second says that it has come."""
     gate, came = threading.Event(), threading.Event()
 
     def held(request):
@@ -181,6 +178,15 @@ def test_many_wait_for_one_fetch(start, publisher):
         publisher.answer = None
         return publisher.script(request)
     publisher.answer = held
+    return gate, came
+
+
+def test_many_wait_for_one_fetch(start, publisher):
+    server = start(*publisher.flags(), "--threads", 2)
+    wait_until_ready(server)
+    second = SigningKey(publisher.issuer.folder, "second")
+    publisher.keys.append(second)
+    gate, came = hold(publisher)
     tokens = [publisher.issuer.token(f"user{i}", key=second) for i in range(12)]
     waiting = [Connection(server.address) for _ in tokens]
     for connection, token in zip(waiting, tokens):
@@ -205,14 +211,7 @@ def test_a_body_may_come_while_its_token_waits(start, publisher):
     wait_until_ready(server)
     second = SigningKey(publisher.issuer.folder, "second")
     publisher.keys.append(second)
-    gate, came = threading.Event(), threading.Event()
-
-    def held(request):
-        came.set()
-        gate.wait(20)
-        publisher.answer = None
-        return publisher.script(request)
-    publisher.answer = held
+    gate, came = hold(publisher)
     text = compact({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": modern_params(
         {"name": "echo", "arguments": {"text": "x" * 200_000}})})
     token = publisher.issuer.token(key=second)

@@ -69,7 +69,7 @@ def test_recipe(path, tmp_path, name):
     first, named = recipes()
     where = tmp_path / "work"
     where.mkdir()
-    script = first + on_free_ports(named[name]) + "wait || true\n"
+    script = first + on_free_ports(named[name]) + "wait\n"
     done = subprocess.run(["bash", "-eu", "-c", script], cwd=where,
                           env={"PATH": path, "HOME": str(tmp_path)}, check=False,
                           stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
