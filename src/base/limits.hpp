@@ -64,6 +64,8 @@ inline constexpr std::int64_t drain_idle_ms = 1000;
 inline constexpr std::int64_t drain_handshake_near_ms = 10;
 inline constexpr std::int64_t drain_handshake_busy_ms = 100;
 inline constexpr std::int64_t drain_handshake_far_ms = 200;
+// More, while the system knows of some: it repeats a lost step of a handshake after a second.
+inline constexpr std::int64_t drain_handshake_ms_max = 1500;
 inline constexpr std::int64_t listener_busy_ms = 100;
 
 // How long the end of the process waits for the last lines of the log to be written.
