@@ -50,6 +50,10 @@ class backend {
     virtual void send(transfer_op& target, int fd, const iovec* parts,
                       std::size_t count) noexcept = 0;
 
+    // Sends now what the system takes of these bytes: how many that were, or -errno. For a large
+    // message, while it is in the processor's caches. REQUIRES: no send in flight.
+    virtual std::ptrdiff_t send_at_once(int fd, const char* from, std::size_t bytes) noexcept;
+
     // Plain read/write at the current position, for pipes, ttys, event descriptors and files.
     // Never changes the descriptor's flags (it may be shared with the parent's terminal).
     virtual void read(transfer_op& target, int fd, char* to, std::size_t bytes) noexcept = 0;
@@ -66,7 +70,8 @@ class backend {
 
     // shutdown(2). Takes effect at once; pending receives end with res == 0.
     virtual void shutdown(int fd, int how) noexcept = 0;
-    // Received bytes that wait in the system for a receive; 0 when unknown.
+    // Whether there are received bytes that no completion has told of yet, and about how many; 0
+    // when unknown.
     virtual std::size_t unread_bytes(int fd) noexcept = 0;
 
     // Whether a receive of this backend may miss a reset that arrives together with data. Owners
@@ -91,7 +96,10 @@ class backend {
     // Receive buffers lent out at this moment.
     virtual std::size_t buffers_lent() const noexcept = 0;
     // System calls made by this backend so far, for the bench and the metrics.
-    virtual std::uint64_t system_calls() const noexcept = 0;
+    virtual std::uint64_t system_calls() const noexcept { return system_calls_; }
+
+ protected:
+    std::uint64_t system_calls_ = 0;
 };
 
 }  // namespace pillion::io

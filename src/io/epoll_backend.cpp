@@ -79,7 +79,6 @@ class epoll_backend final : public backend {
     void wake() noexcept override;
     std::size_t in_flight() const noexcept override { return in_flight_; }
     std::size_t buffers_lent() const noexcept override { return buffers_.lent(); }
-    std::uint64_t system_calls() const noexcept override { return system_calls_; }
 
  private:
     static std::int64_t read_clock(clockid_t which) noexcept {
@@ -124,7 +123,6 @@ class epoll_backend final : public backend {
     std::vector<int> trying_;
     std::vector<completion> done_;
     std::size_t in_flight_ = 0;
-    std::uint64_t system_calls_ = 0;
 };
 
 int epoll_backend::open() noexcept {

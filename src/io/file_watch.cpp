@@ -23,22 +23,40 @@ bool file_watch::start(const std::vector<std::string>& paths) {
     if (fd_ < 0) {
         return false;
     }
-    std::size_t watched = 0;
-    for (const std::string& path : paths) {
-        const std::size_t slash = path.rfind('/');
-        const std::string folder = slash == path.npos ? "." : path.substr(0, slash + 1);
-        names_.push_back(slash == path.npos ? path : path.substr(slash + 1));
-        watched += ::inotify_add_watch(fd_, folder.c_str(),
-                                       IN_CLOSE_WRITE | IN_MOVED_TO | IN_CREATE | IN_ONLYDIR) >= 0
-                       ? 1U
-                       : 0U;
-    }
-    if (watched == 0) {
+    folders_.clear();
+    if (!take(paths)) {
         reactor_.ops().close(std::exchange(fd_, -1));
         return false;
     }
     arm();
     return true;
+}
+
+bool file_watch::change(const std::vector<std::string>& paths) {
+    return !closing_ && (closed() ? start(paths) : take(paths));
+}
+
+// Whether anything is watched now. A folder that was and is has one number.
+bool file_watch::take(const std::vector<std::string>& paths) {
+    std::vector<int> next;
+    names_.clear();
+    for (const std::string& path : paths) {
+        const std::size_t slash = path.rfind('/');
+        const std::string folder = slash == path.npos ? "." : path.substr(0, slash + 1);
+        names_.push_back(slash == path.npos ? path : path.substr(slash + 1));
+        const int number = ::inotify_add_watch(
+            fd_, folder.c_str(), IN_CLOSE_WRITE | IN_MOVED_TO | IN_CREATE | IN_ONLYDIR);
+        if (number >= 0) {
+            next.push_back(number);
+        }
+    }
+    for (const int one : folders_) {
+        if (std::find(next.begin(), next.end(), one) == next.end()) {
+            ::inotify_rm_watch(fd_, one);
+        }
+    }
+    folders_ = std::move(next);
+    return !folders_.empty();
 }
 
 void file_watch::arm() noexcept { reactor_.ops().read(read_, fd_, events_, sizeof events_); }
@@ -86,8 +104,10 @@ bool file_watch::concerns(const char* events, std::size_t bytes) const noexcept 
             return true;
         }
         const std::string_view text(name, ::strnlen(name, event.len));
-        if (text.starts_with("..") ||
-            std::find(names_.begin(), names_.end(), text) != names_.end()) {
+        const auto means = [text](std::string_view one) {
+            return one.starts_with('*') ? text.ends_with(one.substr(1)) : text == one;
+        };
+        if (text.starts_with("..") || std::any_of(names_.begin(), names_.end(), means)) {
             return true;
         }
     }

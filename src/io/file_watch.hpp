@@ -27,9 +27,11 @@ class file_watch {
     // REQUIRES: closed() (or never started).
     ~file_watch();
 
-    // Watches the folders of `paths`. False: the system has no room for another watch; nothing is
-    // watched then.
+    // Watches the folders of `paths`, whose names may begin with * for any. False: the system has
+    // no room for another watch; nothing is watched then.
     bool start(const std::vector<std::string>& paths);
+    // The same of other paths, in place of those of before.
+    bool change(const std::vector<std::string>& paths);
     // Ends it; closed() turns true within the next turns.
     void close() noexcept;
     bool closed() const noexcept { return fd_ < 0; }
@@ -37,6 +39,7 @@ class file_watch {
  private:
     static void on_read(op& self, const completion& what) noexcept;
     static void on_timer(timer& self, void* owner) noexcept;
+    bool take(const std::vector<std::string>& paths);
     void arm() noexcept;
     void read_done(std::int32_t res) noexcept;
     bool concerns(const char* events, std::size_t bytes) const noexcept;
@@ -50,6 +53,7 @@ class file_watch {
     base::unique_function<void()> on_change_;
     std::int64_t quiet_ms_;
     std::vector<std::string> names_;  // of the files, without their folders
+    std::vector<int> folders_;        // the kernel's numbers of them
     read_op read_{*this};
     timer timer_{&file_watch::on_timer, this};
     int fd_ = -1;

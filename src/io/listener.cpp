@@ -3,12 +3,14 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
 #include "base/assert.hpp"
 #include "base/clock.hpp"
 #include "base/limits.hpp"
+#include "io/handshakes.hpp"
 
 namespace pillion::io {
 
@@ -39,12 +41,15 @@ void listener::start() noexcept {
 
 void listener::arm() noexcept { reactor_.ops().accept(accept_, listen_fd_); }
 
-void listener::close(std::int64_t last_ms) noexcept {
+void listener::close(std::int64_t last_ms, std::int64_t most_ms) noexcept {
+    // The time of this turn may be long ago, and nothing of what was asked for would be left then.
+    const std::int64_t now_ns = reactor_.clock_ns();
+    const std::int64_t most_ns = now_ns + most_ms * base::ns_per_ms;
+    most_ns_ = closing_ ? std::min(most_ns_, most_ns) : most_ns;
     if (!closing_) {
         closing_ = true;
-        // In place of a rest, if it rests: the timer brings the news from a later turn. The time
-        // of this turn may be long ago, and nothing of what was asked for would be left then.
-        reactor_.timers().arm(timer_, reactor_.clock_ns() + last_ms * base::ns_per_ms);
+        // In place of a rest, if it rests: the timer brings the news from a later turn.
+        reactor_.timers().arm(timer_, now_ns + last_ms * base::ns_per_ms);
     }
 }
 
@@ -206,10 +211,13 @@ void listener::spend_reserve() noexcept {
 
 void listener::on_timer(timer&, void* owner) noexcept {
     auto& me = *static_cast<listener*>(owner);
-    if (me.closing_) {
-        return me.end();  // may destroy it
+    if (!me.closing_) {
+        return me.arm();
     }
-    me.arm();
+    if (me.reactor_.clock_ns() < me.most_ns_ && handshakes_under_way(me.listen_fd_)) {
+        return me.reactor_.arm_in_ms(me.timer_, half_way_look_ms);
+    }
+    me.end();  // may destroy it
 }
 
 }  // namespace pillion::io

@@ -5,9 +5,10 @@
 //
 // Out of descriptors (EMFILE, ENFILE) a reserve descriptor is spent to refuse the waiting
 // connection politely, and accepting rests for 100 ms instead of spinning. Closing goes on
-// accepting for a moment and then takes all that the system has queued: closing the descriptor
-// resets those who are connected and not accepted. Life: start() … close() … on_listener_closed(),
-// after which it may be destroyed. Thread: its shard.
+// accepting for a moment, and while handshakes are half-way, and then takes all that the system has
+// queued: closing the descriptor resets those who are connected and not accepted (handshakes.hpp).
+// Life: start() … close() … on_listener_closed(), after which it may be destroyed. Thread: its
+// shard.
 #pragma once
 
 #include <cstddef>
@@ -44,9 +45,10 @@ class listener {
 
     // Starts accepting. Once.
     void start() noexcept;
-    // Stops accepting after `last_ms` more, once the queue is empty; on_listener_closed() follows
-    // from a later turn, exactly once, and the descriptor should be closed in it.
-    void close(std::int64_t last_ms) noexcept;
+    // Stops accepting after `last_ms` more, or after up to `most_ms` while handshakes are under
+    // way, once the queue is empty; on_listener_closed() follows from a later turn, exactly once,
+    // and the descriptor should be closed in it. A second call is for less time.
+    void close(std::int64_t last_ms, std::int64_t most_ms = 0) noexcept;
 
     // Somebody has connected within limits::listener_busy_ms.
     bool busy() const noexcept;
@@ -88,6 +90,7 @@ class listener {
     static constexpr std::size_t waiting_pause = 1024;
     static constexpr std::size_t waiting_max = 4096;
     static constexpr std::int64_t rest_ms = 100;
+    static constexpr std::int64_t half_way_look_ms = 10;
     // More than any queue of the system holds.
     static constexpr int rest_max = 65'536;
 
@@ -105,8 +108,9 @@ class listener {
     std::size_t taken_ = 0;  // in that turn
     bool paused_ = false;
     bool finished_ = false;
-    bool closing_ = false;  // close() was called…
-    bool ending_ = false;   // …and its time is over
+    bool closing_ = false;      // close() was called…
+    std::int64_t most_ns_ = 0;  // …and gave handshakes time until then
+    bool ending_ = false;       // …and its time is over
     std::uint64_t accepted_ = 0;
     std::uint64_t refused_ = 0;
     std::uint64_t failed_ = 0;

@@ -50,7 +50,7 @@ class memory_backend final : public backend {
     void wake() noexcept override;
     std::size_t in_flight() const noexcept override { return refused_.size(); }
     std::size_t buffers_lent() const noexcept override { return 0; }
-    std::uint64_t system_calls() const noexcept override { return 0; }
+    std::ptrdiff_t send_at_once(int, const char*, std::size_t) noexcept override { return 0; }
 
  private:
     // 2027-01-15T08:00:00Z: the same wall clock in every run.

@@ -29,6 +29,12 @@ void signal_watch::block() noexcept {
     ::signal(SIGPIPE, SIG_IGN);
 }
 
+bool signal_watch::end_is_pending() noexcept {
+    sigset_t pending;
+    return ::sigpending(&pending) == 0 &&
+           (::sigismember(&pending, SIGTERM) == 1 || ::sigismember(&pending, SIGINT) == 1);
+}
+
 signal_watch::signal_watch(reactor& on, base::unique_function<void(int)> on_signal) noexcept
     : reactor_(on), on_signal_(std::move(on_signal)) {
     static_assert(sizeof(signalfd_siginfo) == sizeof info_);

@@ -14,6 +14,9 @@ class signal_watch {
  public:
     // Blocks the watched signals in the calling thread and ignores SIGPIPE for the process.
     static void block() noexcept;
+    // Whether one that asks for the end, SIGTERM or SIGINT, waits to be delivered: for whoever has
+    // blocked them, does not watch yet, and has something to do that may take long.
+    static bool end_is_pending() noexcept;
 
     // Delivers signal numbers to `on_signal` on `on`'s thread, from start() to close().
     signal_watch(reactor& on, base::unique_function<void(int)> on_signal) noexcept;

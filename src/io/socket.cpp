@@ -2,7 +2,6 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
-#include <linux/filter.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -438,23 +437,6 @@ peer_name peer_of(int fd) noexcept {
     peer_name made;
     print_inet(at, made);
     return made;
-}
-
-void ignore_handshakes(int listen_fd) noexcept {
-    // Drops segments with SYN: the flags are the 14th byte of the TCP header (RFC 9293 §3.1).
-    constexpr std::uint32_t flags_at = 13;
-    constexpr std::uint32_t syn = 2;
-    constexpr std::uint32_t whole = UINT32_MAX;
-    sock_filter steps[] = {
-        {BPF_LD | BPF_B | BPF_ABS, 0, 0, flags_at},
-        {BPF_JMP | BPF_JSET | BPF_K, 0, 1, syn},
-        {BPF_RET | BPF_K, 0, 0, 0},
-        {BPF_RET | BPF_K, 0, 0, whole},
-    };
-    const sock_fprog program{sizeof(steps) / sizeof(steps[0]), steps};
-    // Where filters are denied, clients of the last moment are reset as ever.
-    static_cast<void>(
-        ::setsockopt(listen_fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program));
 }
 
 void refuse_connects(int listen_fd) noexcept { ::shutdown(listen_fd, SHUT_RD); }

@@ -95,12 +95,8 @@ struct peer_name {
 // "127.0.0.1:50000", "[::1]:50000" or "unix:uid:1000"; IPv4-mapped addresses are shown as IPv4.
 peer_name peer_of(int fd) noexcept;
 
-// Makes the system ignore new handshakes with a listening TCP socket, while those under way are
-// completed: what a listener does before it closes, since closing resets whoever is connected and
-// not yet accepted. Ignored clients try again after a second, here or with a successor on the port.
-void ignore_handshakes(int listen_fd) noexcept;
-// The same for a listening unix socket, where a connect is one step: it is refused from now on.
-// Those who are connected may still be accepted.
+// A listening unix socket, where a connect is one step, refuses it from now on. Those who are
+// connected may still be accepted.
 void refuse_connects(int listen_fd) noexcept;
 
 // Raises the soft limit of open descriptors to the hard one; returns what holds afterwards.

@@ -12,6 +12,15 @@
 
 namespace pillion::io {
 
+namespace {
+
+// Messages from this size on are sent when they are written. Gathered until the end of a turn,
+// those of many connections would push each other out of the caches; smaller ones do not, and share
+// a system call.
+constexpr std::size_t at_once_bytes_min = 16 * 1024;
+
+}  // namespace
+
 tcp_stream::tcp_stream(reactor& on, int fd, const peer_name& peer) noexcept
     : reactor_(on), fd_(fd), queue_(on.chunks()), peer_(peer) {}
 
@@ -188,9 +197,20 @@ bool tcp_stream::write(base::chunk* bytes) noexcept {
         base::chunk_pool::give(bytes);
         return true;
     }
+    if (bytes != nullptr && bytes->size() >= at_once_bytes_min && queue_.empty() &&
+        send_ == nullptr) {
+        send_at_once(*bytes);
+    }
     const std::size_t before = queue_.bytes();
     queue_.push(bytes);
     return wrote(before);
+}
+
+// What is not sent, or why nothing was, the send at the end of the turn meets again.
+void tcp_stream::send_at_once(base::chunk& bytes) noexcept {
+    const std::ptrdiff_t sent =
+        reactor_.ops().send_at_once(fd_, bytes.data() + bytes.begin, bytes.size());
+    bytes.begin += sent > 0 ? static_cast<std::uint32_t>(sent) : 0;
 }
 
 bool tcp_stream::write_static(std::string_view bytes) noexcept {
@@ -209,7 +229,7 @@ bool tcp_stream::wrote(std::size_t before) noexcept {
         fail(ENOBUFS);
         return true;
     }
-    if (send_ == nullptr) {
+    if (send_ == nullptr && !queue_.empty()) {
         reactor_.mark_dirty(*this);
     }
     if (queue_.bytes() <= reactor_.output().high) {

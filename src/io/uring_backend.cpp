@@ -2,7 +2,6 @@
 
 #include <poll.h>
 #include <sys/eventfd.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,6 +19,7 @@
 #include "io/buffer_ring.hpp"
 #include "io/uring_abi.hpp"
 #include "io/uring_probe.hpp"
+#include "io/uring_unread.hpp"
 
 namespace pillion::io {
 
@@ -85,7 +85,6 @@ class uring_backend final : public backend {
     // The kernel receives again only while it believes that bytes wait; an error behind the last
     // byte is then seen by nobody (its poll has fired already). Observed on 6.18.
     bool receive_may_miss_reset() const noexcept override { return true; }
-    std::uint64_t system_calls() const noexcept override { return system_calls_; }
 
  private:
     static std::int64_t read_clock(clockid_t which) noexcept {
@@ -121,7 +120,6 @@ class uring_backend final : public backend {
     std::vector<std::unique_ptr<unix_socket>> unix_;  // by descriptor; null: none of these
     std::size_t in_flight_ = 0;
     std::size_t lent_ = 0;
-    std::uint64_t system_calls_ = 0;
 };
 
 bool uring_backend::open(const backend_options& options, const uring_restrictions& without,
@@ -405,8 +403,7 @@ void uring_backend::shutdown(int fd, int how) noexcept {
 
 std::size_t uring_backend::unread_bytes(int fd) noexcept {
     ++system_calls_;
-    int bytes = 0;
-    return ::ioctl(fd, FIONREAD, &bytes) == 0 ? static_cast<std::size_t>(bytes) : 0;
+    return unread_in(ring_, fd, static_cast<std::uint8_t>(op_kind::receive), tag_last);
 }
 
 void uring_backend::close(int fd) noexcept {

@@ -61,6 +61,7 @@ server_world::server_world(const world_plan& plan, base::seeded_random& random)
         shards_.push_back(
             std::make_unique<app::shard>(*service_, settings_, i, std::move(sockets)));
         shards_.back()->open_on(std::move(made));
+        shards_.back()->listen();
     }
 }
 

@@ -380,16 +380,35 @@ void sim_backend::progress_out(socket& s) {
             bytes.append(static_cast<const char*>(parts[i].iov_base), parts[i].iov_len);
         }
     }
-    bytes.resize(std::min(share_of(bytes.size(), options.send_max), s.break_in));
+    const std::size_t taken = take_outbound(s, bytes);
+    if (taken == 0 && s.broken) {
+        return end(s.out, s.out->kind == k_send ? -ECONNRESET : -EPIPE);
+    }
+    end(s.out, static_cast<std::int32_t>(taken));
+}
+
+// How many of these the peer gets, who may break off behind them.
+std::size_t sim_backend::take_outbound(socket& s, std::string_view bytes) {
+    bytes = bytes.substr(0, std::min(share_of(bytes.size(), options.send_max), s.break_in));
     s.outbound += bytes;
     if (s.break_in != SIZE_MAX && (s.break_in -= bytes.size()) == 0) {
         s.broken = true;
         s.drop_inbound();
-        if (bytes.empty()) {
-            return end(s.out, s.out->kind == k_send ? -ECONNRESET : -EPIPE);
-        }
     }
-    end(s.out, static_cast<std::int32_t>(bytes.size()));
+    return bytes.size();
+}
+
+std::ptrdiff_t sim_backend::send_at_once(int fd, const char* from, std::size_t bytes) noexcept {
+    socket& s = at_fd(fd);
+    PILLION_ASSERT(!s.closed && s.out == nullptr);
+    if (s.broken || s.write_shut) {
+        return s.write_shut ? -EPIPE : -ECONNRESET;
+    }
+    if (s.blocked) {
+        return -EAGAIN;
+    }
+    const std::size_t taken = take_outbound(s, {from, bytes});
+    return taken == 0 && s.broken ? -ECONNRESET : static_cast<std::ptrdiff_t>(taken);
 }
 
 void sim_backend::progress() {

@@ -128,6 +128,7 @@ class sim_backend final : public io::backend {
     void accept(io::op& target, int listen_fd) noexcept override;
     void receive(io::op& target, int fd) noexcept override;
     void await_hangup(io::op& target, int fd) noexcept override;
+    std::ptrdiff_t send_at_once(int fd, const char* from, std::size_t bytes) noexcept override;
     void send(io::transfer_op& target, int fd, const iovec* parts,
               std::size_t count) noexcept override;
     void read(io::transfer_op& target, int fd, char* to, std::size_t bytes) noexcept override;
@@ -197,6 +198,7 @@ class sim_backend final : public io::backend {
     void progress();
     void progress_listener(listening& l);
     void progress_in(socket& s);
+    std::size_t take_outbound(socket& s, std::string_view bytes);
     void progress_receive(socket& s);
     void progress_read(socket& s);
     void progress_out(socket& s);

@@ -175,7 +175,9 @@ TEST(tcp_stream_sim, back_pressure_water_marks_and_the_hard_cap) {
 TEST(tcp_stream_sim, one_large_reply_may_pass_the_cap) {
     connected c;
     const std::string large(limits::out_queue_bytes_hard * 2, 'l');
+    c.peer.block(true);
     EXPECT_FALSE(c.write(large));
+    c.peer.block(false);
     c.world.run();
     EXPECT_EQ(c.peer.received().size(), large.size());
 }

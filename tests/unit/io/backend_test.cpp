@@ -238,6 +238,24 @@ TEST_P(backend_test, cancel_before_the_submission_and_against_arriving_data) {
     }
 }
 
+// Where the kernel receives in any system call, the question itself made it receive: a connection
+// that was asked whether its request had come was closed.
+TEST_P(backend_test, what_was_received_and_not_told_of_is_unread) {
+    socket_pair pair(ops());
+    recorder receiving;
+    ops().receive(receiving, pair.ours);
+    turns(1);
+    EXPECT_EQ(ops().unread_bytes(pair.ours), 0U);
+    ASSERT_EQ(::write(pair.theirs, "unread", 6), 6);
+    for (int i = 0; i < 3; ++i) {
+        EXPECT_EQ(ops().unread_bytes(pair.ours), 6U);
+    }
+    ASSERT_TRUE(until([&] { return receiving.bytes == "unread"; }));
+    EXPECT_EQ(ops().unread_bytes(pair.ours), 0U);
+    ops().cancel(receiving);
+    ASSERT_TRUE(until([&] { return receiving.finished; }));
+}
+
 TEST_P(backend_test, hangup_is_noticed_without_receiving) {
     socket_pair pair(ops());
     recorder watching;

@@ -74,6 +74,58 @@ TEST_P(stream_test, megabytes_both_ways_over_tcp) {
     ::close(client);
 }
 
+// W2 kept 64 replies of 32 KiB until the end of a turn, and read each back from beyond the caches.
+TEST_P(stream_test, a_large_message_leaves_when_it_is_written_but_overtakes_nothing) {
+    int ends[2] = {-1, -1};
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);
+    tcp_stream stream(*loop, ends[0], peer_of(ends[0]));
+    recording_reader reader;
+    reader.when_eof = [&] { stream.close(true); };
+    stream.start(reader);
+    std::string got;
+    const auto read_all = [&] {
+        char buffer[100'000];
+        for (ssize_t n; (n = ::read(ends[1], buffer, sizeof buffer)) > 0;) {
+            got.append(buffer, static_cast<std::size_t>(n));
+        }
+        return got.size();
+    };
+    const std::string large(20'000, 'l');
+    const std::string larger(2'000'000, 'r');  // more than the system takes
+    EXPECT_TRUE(stream.write(chunk_of(loop->chunks(), large)));
+    EXPECT_EQ(stream.queued_bytes(), 0U);
+    EXPECT_EQ(read_all(), large.size());
+    stream.write(chunk_of(loop->chunks(), "small"));
+    stream.write(chunk_of(loop->chunks(), large));
+    EXPECT_EQ(read_all(), large.size());
+    stream.write(chunk_of(loop->chunks(), larger));
+    stream.write(chunk_of(loop->chunks(), "end"));
+    const std::string all = large + "small" + large + larger + "end";
+    EXPECT_TRUE(until([&] { return read_all() == all.size() && stream.queued_bytes() == 0; }));
+    EXPECT_TRUE(got == all);
+    // Alone, and in part.
+    stream.write(chunk_of(loop->chunks(), larger));
+    EXPECT_GT(stream.queued_bytes(), 0U);
+    EXPECT_LT(stream.queued_bytes(), larger.size());
+    EXPECT_TRUE(until([&] { return read_all() == all.size() + larger.size(); }));
+    EXPECT_TRUE(got == all + larger);
+    ::close(ends[1]);
+    EXPECT_TRUE(until([&] { return reader.closed == 1; }));
+}
+
+// To whom nobody listens any more: the fault comes as any other does.
+TEST_P(stream_test, a_large_message_to_nobody_ends_the_stream) {
+    int ends[2] = {-1, -1};
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);
+    tcp_stream stream(*loop, ends[0], peer_of(ends[0]));
+    recording_reader reader;
+    stream.start(reader);
+    ::close(ends[1]);
+    EXPECT_TRUE(stream.write(chunk_of(loop->chunks(), std::string(20'000, 'l'))));
+    EXPECT_EQ(reader.closed, 0);  // not within the call
+    EXPECT_TRUE(until([&] { return reader.closed == 1; }));
+}
+
 // 32 KiB took epoll nine receives.
 TEST_P(stream_test, what_is_expected_comes_whole_and_in_larger_pieces) {
     int ends[2] = {-1, -1};
