@@ -130,8 +130,7 @@ inline bool is_pair(mbedtls_x509_crt& of, mbedtls_pk_context& key) noexcept {
 #endif
 }
 
-// TLS 1.2 at least, and the groups of a key exchange, the cheapest of the usual ones first: 2.28
-// computes a table for each exchange on P-256, 3.6 has it as a constant.
+// TLS 1.2 at least, and the groups of a key exchange, the cheapest of the usual ones first.
 inline void set_versions_and_groups(mbedtls_ssl_config& to) noexcept {
 #if MBEDTLS_VERSION_NUMBER >= 0x03000000
     static constexpr std::uint16_t groups[] = {
@@ -141,12 +140,19 @@ inline void set_versions_and_groups(mbedtls_ssl_config& to) noexcept {
     mbedtls_ssl_conf_groups(&to, groups);
 #else
     static constexpr mbedtls_ecp_group_id groups[] = {
-        MBEDTLS_ECP_DP_CURVE25519, MBEDTLS_ECP_DP_SECP256R1, MBEDTLS_ECP_DP_SECP384R1,
+        MBEDTLS_ECP_DP_SECP256R1, MBEDTLS_ECP_DP_CURVE25519, MBEDTLS_ECP_DP_SECP384R1,
         MBEDTLS_ECP_DP_NONE};
     mbedtls_ssl_conf_min_version(&to, MBEDTLS_SSL_MAJOR_VERSION_3, MBEDTLS_SSL_MINOR_VERSION_3);
     mbedtls_ssl_conf_curves(&to, groups);
 #endif
 }
+
+// Goes on with a handshake as mbedtls_ssl_handshake() does, at either end. 2.28 loads the curve of
+// a key exchange anew for each one and computes a table of it, a third of the work on P-256; here
+// each thread computes that table once and lends it. (3.6 has it as a constant.) REQUIRES: the
+// source of randomness of its configuration is handshake_random(), with no state.
+int handshake(mbedtls_ssl_context& of) noexcept;
+int handshake_random(void*, unsigned char* to, std::size_t bytes) noexcept;
 
 // TLS 1.3 tells a client of a new ticket by an error of the next read; that must be asked for.
 inline void announce_tickets(mbedtls_ssl_config& to) noexcept {

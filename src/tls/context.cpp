@@ -50,7 +50,7 @@ bool context::set_up(int endpoint, std::string& fault) {
         fault = describe(failed);
         return false;
     }
-    mbedtls_ssl_conf_rng(&config_, &compat::random, nullptr);
+    mbedtls_ssl_conf_rng(&config_, &compat::handshake_random, nullptr);
     mbedtls_ssl_conf_ciphersuites(&config_, suites);
     compat::set_versions_and_groups(config_);
     return true;

@@ -94,7 +94,7 @@ bool tls_stream::step() noexcept {
         share_.wait(*this);
         return false;
     }
-    const int code = mbedtls_ssl_handshake(&ssl_);
+    const int code = compat::handshake(ssl_);
     share_.end_step();
     noted_ = context_->take_note() || noted_;
     return step_ended(code);
