@@ -4,6 +4,7 @@
 
 #include "base/assert.hpp"
 #include "client/call.hpp"
+#include "client/connection.hpp"
 #include "crypto/key_ring.hpp"
 
 namespace pillion::client {
@@ -11,6 +12,9 @@ namespace pillion::client {
 question::~question() {
     crypto::wipe(authorization.data(), authorization.size());
     crypto::wipe(body.data(), body.size());
+    for (auto& one : headers) {
+        crypto::wipe(one.second.data(), one.second.size());
+    }
 }
 
 agent::~agent() { PILLION_ASSERT(idle()); }
@@ -22,11 +26,20 @@ void agent::trust(std::shared_ptr<const std::string> authorities) {
     }
 }
 
-void agent::ask(question what, receiver then) {
+std::uint64_t agent::ask(question what, receiver then) {
     PILLION_ASSERT(!closed_);
     // Frees itself at its end.
-    auto* const one = new call(*this, std::move(what), std::move(then));
+    auto* const one = new call(*this, ++last_, std::move(what), std::move(then));
     one->start(calls_ <= calls_max);
+    return last_;
+}
+
+void agent::cancel(std::uint64_t number) noexcept {
+    for (call& one : all_) {
+        if (one.number() == number) {
+            return one.abandon();
+        }
+    }
 }
 
 void agent::close() noexcept {
@@ -38,6 +51,37 @@ void agent::close() noexcept {
         one->abandon();
     }
     all_.splice_back(told);
+    while (connection* const one = resting_.pop_front()) {
+        --rests_;
+        one->close();
+    }
+}
+
+connection* agent::take_resting(const question& what, bool repeatable) noexcept {
+    const std::int64_t now_ns = loop_.clock_ns();
+    for (connection& one : resting_) {
+        if (one.takes(repeatable, now_ns) && one.leads_to(what)) {
+            drop(one);
+            return &one;
+        }
+    }
+    return nullptr;
+}
+
+bool agent::keep(connection& one) noexcept {
+    if (closed_ || rests_ >= resting_max) {
+        return false;
+    }
+    ++rests_;
+    resting_.push_front(one);
+    return true;
+}
+
+void agent::drop(connection& one) noexcept {
+    if (one.linked()) {
+        one.unlink();
+        --rests_;
+    }
 }
 
 std::shared_ptr<tls::client_context> agent::known(const std::string& host) const noexcept {

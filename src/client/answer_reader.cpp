@@ -1,5 +1,7 @@
 #include "client/answer_reader.hpp"
 
+#include <algorithm>
+#include <charconv>
 #include <utility>
 
 #include "base/limits.hpp"
@@ -10,6 +12,25 @@ namespace {
 
 // Nobody needs more; each is bounded by itself.
 constexpr std::size_t interim_heads_max = 8;
+
+// A number of at most six digits; -1: it is none.
+std::int64_t seconds_of(std::string_view text) {
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const bool whole = error == std::errc() && end == text.data() + text.size();
+    return whole && text.size() <= 6 && value >= 0 ? value : -1;
+}
+
+// "timeout=5, max=100", in any order.
+std::int64_t kept_of(std::string_view field) {
+    constexpr std::string_view name = "timeout=";
+    const std::size_t at = field.find(name);
+    if (at == field.npos) {
+        return -1;
+    }
+    const std::string_view rest = field.substr(at + name.size());
+    return seconds_of(rest.substr(0, rest.find_first_of(", ;")));
+}
 
 }  // namespace
 
@@ -27,7 +48,7 @@ answer_reader::state answer_reader::feed_head() {
     for (;;) {
         http::response_head head;
         const http::parse_outcome outcome =
-            http::parse_response_head(head_.data(), head_.size(), scanned_, false, head);
+            http::parse_response_head(head_.data(), head_.size(), scanned_, to_head_, head);
         if (outcome.state == http::parse_state::failed) {
             return state::malformed;
         }
@@ -58,6 +79,13 @@ answer_reader::state answer_reader::take_head(const http::response_head& head) {
     status_ = head.status;
     kind_ = head.body;
     left_ = head.content_length;
+    content_type_ = head.find("content-type");
+    keep_alive_ = head.keep_alive;
+    retry_after_s_ = std::clamp<std::int64_t>(seconds_of(head.find("retry-after")), 0, 86'400);
+    kept_s_ = kept_of(head.find("keep-alive"));
+    if (!wanted_.empty()) {
+        field_ = head.find(wanted_);
+    }
     if (kind_ == http::body_kind::length && left_ > bytes_max_) {
         return state::too_large;
     }

@@ -1,6 +1,8 @@
 #include "client/lookup.hpp"
 
 #include <netdb.h>
+#include <sys/un.h>
+#include <cstddef>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -36,6 +38,20 @@ address_list addresses_of(const url& where, bool numeric) {
     return found;
 }
 
+address_list address_of_socket(const std::string& path) {
+    address_list found;
+    sockaddr_un local{};
+    if (path.empty() || path.size() >= sizeof local.sun_path) {
+        return found;
+    }
+    local.sun_family = AF_UNIX;
+    std::memcpy(local.sun_path, path.data(), path.size());
+    std::memcpy(&found.all[0].to, &local, sizeof local);
+    found.all[0].bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path.size() + 1);
+    found.count = 1;
+    return found;
+}
+
 bool read_system_authorities(std::string& to) {
     for (const char* const path : bundles) {
         std::ifstream in(path, std::ios::binary);
@@ -47,12 +63,29 @@ bool read_system_authorities(std::string& to) {
     return false;
 }
 
+std::shared_ptr<const std::string> system_authorities() {
+    static const std::shared_ptr<const std::string> all = [] {
+        auto text = std::make_shared<std::string>();
+        read_system_authorities(*text);
+        return text;
+    }();
+    return all;
+}
+
 std::shared_ptr<tls::client_context> context_for(const std::string& host,
                                                  const std::string& authorities) {
     tls::client_options options;
     options.server_name = host;
     options.authorities = authorities;
     options.resume = true;
+    std::string fault;
+    return tls::client_context::make(options, fault);
+}
+
+std::shared_ptr<tls::client_context> context_for_anybody(const std::string& host) {
+    tls::client_options options;
+    options.server_name = host;
+    options.verify = false;
     std::string fault;
     return tls::client_context::make(options, fault);
 }

@@ -90,4 +90,23 @@ std::optional<url> parse_url(std::string_view text, std::string& fault) {
     return made;
 }
 
+std::optional<url> resolve_url(const url& base, std::string_view reference, std::string& fault) {
+    if (looks_like_url(reference)) {
+        return parse_url(reference, fault);
+    }
+    std::string text(base.secure ? https_scheme : http_scheme);
+    if (reference.starts_with("//")) {
+        text.erase(text.size() - 2);
+        return parse_url(text.append(reference), fault);
+    }
+    text += base.authority;
+    const std::string_view path = std::string_view(base.target).substr(0, base.target.find('?'));
+    if (reference.starts_with('?')) {
+        text += path;
+    } else if (!reference.starts_with('/')) {
+        text += path.substr(0, path.rfind('/') + 1);
+    }
+    return parse_url(text.append(reference), fault);
+}
+
 }  // namespace pillion::client

@@ -5,12 +5,27 @@
 namespace pillion::http {
 
 void sse_parser::reset() noexcept {
-    for (std::string* const text : {&line_, &data_, &type_, &id_, &last_id_}) {
+    last_id_.clear();
+    retry_ms_.reset();
+    go_on();
+}
+
+void sse_parser::go_on() noexcept {
+    for (std::string* const text : {&line_, &data_, &type_}) {
         text->clear();
     }
-    retry_ms_.reset();
+    id_ = last_id_;
     first_line_ = true;
     skip_lf_ = false;
+}
+
+void sse_parser::release() noexcept {
+    std::string().swap(event_.data);
+    for (std::string* const text : {&line_, &data_}) {
+        if (text->empty()) {  // else the next one has begun
+            std::string().swap(*text);
+        }
+    }
 }
 
 void sse_parser::take_field(std::string_view name, std::string_view value) {

@@ -35,6 +35,13 @@ class sse_parser {
     // Begins another stream, keeping the memory.
     void reset() noexcept;
 
+    // Begins a stream that goes on where this one ended: the last event id and the reconnection
+    // time stay.
+    void go_on() noexcept;
+
+    // Gives back the memory of the last event, which is not valid any more.
+    void release() noexcept;
+
     // Reads `bytes` up to the end of the next event. event: event() holds it; call again with the
     // bytes behind `consumed`. need_more: all were consumed. too_large: give the stream up.
     sse_step feed(std::string_view bytes);

@@ -82,5 +82,30 @@ TEST(url, what_stays_on_this_machine) {
     EXPECT_TRUE(parsed("https://10.0.0.1/").is_private());
 }
 
+TEST(url, a_reference) {
+    const url base = parsed("http://h:81/a/b?c=d");
+    const struct {
+        std::string reference;
+        std::string authority;
+        std::string target;
+    } cases[] = {
+        {"/m?s=1", "h:81", "/m?s=1"}, {"m?s=1", "h:81", "/a/m?s=1"}, {"?s=1", "h:81", "/a/b?s=1"},
+        {"http://i/x", "i", "/x"},    {"//i:82/x", "i:82", "/x"},
+    };
+    for (const auto& one : cases) {
+        std::string fault;
+        const auto made = resolve_url(base, one.reference, fault);
+        ASSERT_TRUE(made) << one.reference << ": " << fault;
+        EXPECT_EQ(made->authority, one.authority) << one.reference;
+        EXPECT_EQ(made->target, one.target) << one.reference;
+        EXPECT_EQ(made->has_origin_of(base), one.authority == "h:81");
+    }
+    std::string fault;
+    EXPECT_FALSE(resolve_url(base, "/a b", fault));
+    EXPECT_FALSE(resolve_url(base, "//u@h/", fault));
+    EXPECT_FALSE(parsed("https://h:81/").has_origin_of(base));
+    EXPECT_TRUE(parsed("https://h/").has_origin_of(parsed("HTTPS://H:443/x")));
+}
+
 }  // namespace
 }  // namespace pillion::client
