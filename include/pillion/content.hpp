@@ -38,7 +38,7 @@ struct content_annotations {
 
 // An icon of a server, tool, prompt or resource.
 struct icon {
-    std::string src;                 // https: or data: URI
+    std::string src;                 // https:, http: or data: URI
     std::string mime_type;           // may be empty
     std::vector<std::string> sizes;  // "48x48", "any"
     std::string theme;               // "light", "dark" or empty
@@ -49,6 +49,8 @@ struct icon {
           mime_type(std::move(mime)),
           sizes(std::move(size_list)),
           theme(std::move(theme_name)) {}
+
+    bool operator==(const icon&) const = default;
 };
 
 // Result of a tool call.

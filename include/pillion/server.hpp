@@ -164,6 +164,18 @@ enum class task_support : std::uint8_t { forbidden, optional, required };
 // and URI schemes, checked when the server starts (README, "Profiles").
 enum class server_profile : std::uint8_t { generic, corporate };
 
+// How much harm a call of a tool can do.
+enum class risk_level : std::uint8_t { low, medium, high };
+
+// What a tool that changes something outside of its server tells of that, each in a few words.
+struct external_effects {
+    std::string idempotency;  // what makes a call that comes twice count once, or why nothing does
+    std::string retries;      // whether it may be called again after a failure
+    std::string timeout;      // what has happened when a call took too long
+    std::string audit;        // the event that says so afterwards, and where
+    std::string approval;     // who must agree before
+};
+
 // Describes one tool. Every function returns the builder; run() ends it.
 class tool_builder {
  public:
@@ -213,6 +225,12 @@ class tool_builder {
     tool_builder& destructive(bool yes = true);
     tool_builder& idempotent(bool yes = true);
     tool_builder& open_world(bool yes = true);
+    // Of a tool that changes something: how much harm it can do, what it changes, and what holds of
+    // that outside of the server. Told to models and people behind the description, a line each;
+    // the corporate profile wants them (README, "Profiles"). The configuration file wins.
+    tool_builder& risk(risk_level level);
+    tool_builder& side_effects(std::string text);
+    tool_builder& external(external_effects what);
     // Announces its end: the description begins with [DEPRECATED], the day it may go ("2027-03-31")
     // and what to use instead (may be empty).
     tool_builder& deprecated(std::string date, std::string instead = {});
@@ -353,6 +371,10 @@ class catalog {
     bool remove_prompt(std::string_view name);
     bool remove_resource(std::string_view uri);
     bool remove_template(std::string_view uri_template);
+    // Whether there is one of that name.
+    bool has_tool(std::string_view name) const;
+    bool has_prompt(std::string_view name) const;
+    bool has_template(std::string_view uri_template) const;
 
  private:
     friend class server;

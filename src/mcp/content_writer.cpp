@@ -128,6 +128,14 @@ void write_content(json::writer& w, const node& n, revision r) {
                 w.key_raw(R"("description":)");
                 w.string_lossy(n.description);
             }
+            if (!n.title.empty()) {
+                w.key_raw(R"("title":)");
+                w.string_lossy(n.title);
+            }
+            if (n.size >= 0) {
+                w.key_raw(R"("size":)");
+                w.integer(n.size);
+            }
             break;
     }
     write_annotations(w, n, r);

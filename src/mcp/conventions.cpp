@@ -1,6 +1,7 @@
 #include "mcp/conventions.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/ascii.hpp"
 #include "json/document.hpp"
@@ -65,6 +66,39 @@ void check_input(const detail::tool_definition& d, const std::string& where,
     }
 }
 
+// What is missing of what a tool tells of its effects outside; empty: nothing.
+std::string untold(const external_effects& of) {
+    const std::pair<const char*, const std::string*> all[] = {{"idempotency", &of.idempotency},
+                                                              {"retries", &of.retries},
+                                                              {"timeout", &of.timeout},
+                                                              {"audit", &of.audit},
+                                                              {"approval", &of.approval}};
+    std::string names;
+    for (const auto& [name, text] : all) {
+        if (text->empty()) {
+            names.append(names.empty() ? "" : ", ").append(name);
+        }
+    }
+    return names;
+}
+
+// STANDARD row 75. Which effects are outside only the tool knows: it says open_world(), or
+// external().
+void check_effects_outside(const detail::tool_definition& d, const std::string& where,
+                           std::vector<finding>& to) {
+    const bool changes = d.open_world.value_or(false) && !d.read_only.value_or(false);
+    if (!d.effects.outside && !changes) {
+        return;
+    }
+    const std::string missing = untold(d.effects.outside.value_or(external_effects{}));
+    if (!missing.empty()) {
+        to.emplace_back(true, where +
+                                  ": may change things outside of this server, so external() must "
+                                  "tell of them; missing: " +
+                                  missing);
+    }
+}
+
 void check_tool(const detail::tool_definition& d, std::vector<finding>& to) {
     const std::string where = "tool \"" + d.name + "\"";
     if (!is_snake_case(d.name)) {
@@ -72,12 +106,13 @@ void check_tool(const detail::tool_definition& d, std::vector<finding>& to) {
     }
     if (d.description.empty()) {
         to.emplace_back(true, where + ": needs a description");
-    } else if (!d.read_only.value_or(false) && !names_risk(d.description)) {
+    } else if (!d.read_only.value_or(false) && !d.effects.risk && !names_risk(d.description)) {
         to.emplace_back(true, where +
-                                  ": may change things (it is not read_only()), so its "
-                                  "description must tell the effects and the risk, such as "
-                                  "\"Risk: low\", \"Risk: medium\" or \"Risk: high\"");
+                                  ": may change things (it is not read_only()), so it must say its "
+                                  "risk(), or its description tell the effects and the risk, such "
+                                  "as \"Risk: low\", \"Risk: medium\" or \"Risk: high\"");
     }
+    check_effects_outside(d, where, to);
     if (d.title.empty()) {
         to.emplace_back(false, where + ": should have a title");
     }

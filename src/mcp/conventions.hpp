@@ -1,5 +1,5 @@
 // conventions: what the corporate standard asks of names, descriptions and URIs beyond MCP
-// (STANDARD rows 68, 69, 71, 73, 74, 84, 85). The corporate profile refuses what must not be and
+// (STANDARD rows 68, 69, 71, 73 to 75, 84, 85). The corporate profile refuses what must not be and
 // warns of what should not; the generic profile takes everything that MCP allows.
 //
 // Thread-safety: pure functions.

@@ -52,6 +52,13 @@ struct tool_limits {
     bool queue_given = false;  // … without a cap it would mean nothing
 };
 
+// What a tool changes, for people (STANDARD rows 73 to 75).
+struct tool_effects {
+    std::optional<risk_level> risk;
+    std::string here;  // side effects
+    std::optional<external_effects> outside;
+};
+
 using scope_list = std::vector<std::string>;
 
 // What the operator says that callers need for something, over what its definition says.
@@ -70,6 +77,15 @@ struct operator_limits {
     std::optional<std::size_t> queue;
     std::optional<std::size_t> per_second;
     std::optional<std::size_t> burst;
+    tool_effects effects;     // what of it is said
+    std::vector<icon> icons;  // empty: not said
+};
+
+// The icons that the operator says of a prompt, or of a resource or template.
+struct operator_icons {
+    bool of_prompt = false;
+    std::string name;  // or URI
+    std::vector<icon> icons;
 };
 
 struct tool_definition {
@@ -90,6 +106,7 @@ struct tool_definition {
     std::optional<bool> destructive;
     std::optional<bool> idempotent;
     std::optional<bool> open_world;
+    tool_effects effects;
     std::vector<icon> icons;
     meta_list meta;
     tool_handler handler;
@@ -172,6 +189,7 @@ struct definitions {
     std::chrono::milliseconds cache_ttl{0};
     std::vector<operator_limits> operators;
     std::vector<operator_scopes> guards;
+    std::vector<operator_icons> icons;
 };
 
 }  // namespace pillion::detail

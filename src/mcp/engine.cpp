@@ -1,5 +1,6 @@
 #include "mcp/engine.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <exception>
 #include <new>
@@ -84,6 +85,8 @@ engine::engine(service& shared, io::reactor& loop, std::size_t shard)
       tasks_(*this),
       sweep_(&engine::on_sweep, this),
       tokens_(hub_, loop_) {
+    // Who listens here cannot have missed what changed before there was a here.
+    hub_.begin_after(shared_.published());
     shared_.join(shard_, *this);
     on_sweep(sweep_, this);
 }
@@ -96,6 +99,25 @@ engine::~engine() {
         std::free(spare_);
         spare_ = next;
     }
+}
+
+bool engine::end_parts() noexcept {
+    PILLION_ASSERT(idle());
+    constexpr std::int64_t patience_ns = 5'000'000'000;
+    constexpr std::int64_t turn_ns = 10'000'000;
+    const std::int64_t until = loop_.now_ns() + patience_ns;
+    for (const kept_part& one : parts_) {
+        one.it->close();
+    }
+    const auto busy = [](const kept_part& one) { return !one.it->idle(); };
+    while (std::any_of(parts_.begin(), parts_.end(), busy)) {
+        if (loop_.now_ns() >= until) {
+            return false;
+        }
+        loop_.run_one(turn_ns);
+    }
+    parts_.clear();
+    return true;
 }
 
 edition& engine::current_edition() noexcept {

@@ -28,6 +28,7 @@
 #include "mcp/replies.hpp"
 #include "mcp/request.hpp"
 #include "mcp/service.hpp"
+#include "mcp/shard_part.hpp"
 #include "mcp/stragglers.hpp"
 #include "mcp/task_desk.hpp"
 #include "mcp/token_watch.hpp"
@@ -63,6 +64,18 @@ class engine {
     hub& changes() noexcept { return hub_; }
     task_desk& tasks() noexcept { return tasks_; }
     token_watch& tokens() noexcept { return tokens_; }
+    // What handlers of this shard share, one of each type: Part(loop, helpers) the first time.
+    template <class Part>
+    Part& part() {
+        static const char key = 0;  // its address
+        for (const kept_part& one : parts_) {
+            if (one.key == &key) {
+                return static_cast<Part&>(*one.it);
+            }
+        }
+        parts_.push_back({&key, std::make_unique<Part>(loop_, shared_.blocking())});
+        return static_cast<Part&>(*parts_.back().it);
+    }
     std::int64_t now_ms() const noexcept { return loop_.now_ns() / 1'000'000; }
 
     // How many lists the requests that wait are spread over.
@@ -177,6 +190,9 @@ class engine {
     }
     // Nothing is left: no request, and no task that still has to return after its request's end.
     bool idle() const noexcept { return live_ == 0 && handlers_.running() == 0; }
+    // Closes the parts and turns the loop until they are idle. False: they are not in time, and
+    // nothing that they use may be destroyed. REQUIRES: idle().
+    bool end_parts() noexcept;
     // Requested at drain(): what serves for ever (listen streams) hangs on it.
     coro::stop_node& drain_node() noexcept { return draining_; }
 
@@ -229,6 +245,10 @@ class engine {
 
     using in_flight_list = base::intrusive_list<request, detail::in_flight_tag>;
     static constexpr std::size_t spare_max = 256;
+    struct kept_part {
+        const void* key;
+        std::unique_ptr<shard_part> it;
+    };
 
     service& shared_;
     io::reactor& loop_;
@@ -254,6 +274,7 @@ class engine {
     stragglers stragglers_;
     io::timer sweep_;
     token_watch tokens_;
+    std::vector<kept_part> parts_;  // in the order in which they were made
 };
 
 }  // namespace pillion::mcp

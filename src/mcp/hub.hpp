@@ -70,6 +70,8 @@ class change_listener : public base::list_hook<> {
 
 class hub {
  public:
+    // What changed up to this number was before its time. Once, before anything else.
+    void begin_after(std::uint64_t number) noexcept { heard_ = number; }
     void add(change_listener& listener) noexcept { listeners_.push_back(listener); }
 
     // What changed, oldest first, is to be told to every listener. REQUIRES: !telling().

@@ -8,8 +8,26 @@ namespace pillion::mcp {
 
 namespace {
 
+// Key by key, as limits.
+void apply_effects(const detail::tool_effects& from, detail::tool_effects& to) {
+    to.risk = from.risk ? from.risk : to.risk;
+    to.here = from.here.empty() ? to.here : from.here;
+    if (!from.outside) {
+        return;
+    }
+    external_effects& all = to.outside ? *to.outside : to.outside.emplace();
+    for (std::string external_effects::* const one :
+         {&external_effects::idempotency, &external_effects::retries, &external_effects::timeout,
+          &external_effects::audit, &external_effects::approval}) {
+        const std::string& said = (*from.outside).*one;
+        all.*one = said.empty() ? all.*one : said;
+    }
+}
+
 void apply(const detail::operator_limits& from, detail::tool_definition& to,
            std::vector<std::string>& warnings) {
+    apply_effects(from.effects, to.effects);
+    to.icons = from.icons.empty() ? to.icons : from.icons;
     if (from.timeout) {
         to.timeout = *from.timeout;
         if (to.timeout_max.count() > 0) {
@@ -51,6 +69,27 @@ void apply_operator_limits(detail::definitions& to, std::vector<std::string>& wa
         } else if (!(*found)->operated) {
             (*found)->operated = true;
             apply(one, **found, warnings);
+        }
+    }
+}
+
+void apply_operator_icons(detail::definitions& to, std::vector<std::string>& warnings) {
+    for (const detail::operator_icons& one : to.icons) {
+        bool known = false;
+        if (one.of_prompt) {
+            for (const auto& prompt : to.prompts) {
+                known = known || prompt->name == one.name;
+                prompt->icons = prompt->name == one.name ? one.icons : prompt->icons;
+            }
+        } else {
+            for (const auto& resource : to.resources) {
+                known = known || resource->uri == one.name;
+                resource->icons = resource->uri == one.name ? one.icons : resource->icons;
+            }
+        }
+        if (!known) {
+            warnings.push_back((one.of_prompt ? "prompts." : "resources.") + one.name +
+                               ".icons: there is nothing of that name");
         }
     }
 }

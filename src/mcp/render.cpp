@@ -65,6 +65,28 @@ void put_description(json::builder& b, const std::string& text, const detail::de
     put_description(b, all);
 }
 
+// … and before what it changes, a line each (STANDARD rows 73 to 75).
+std::string with_effects(const detail::tool_definition& t) {
+    std::string all = t.description;
+    const auto say = [&all](std::string_view what, std::string_view text) {
+        if (!text.empty()) {
+            all.append(all.empty() ? "" : "\n").append(what).append(text);
+        }
+    };
+    constexpr std::string_view levels[] = {"low", "medium", "high"};
+    const detail::tool_effects& effects = t.effects;
+    say("Side effects: ", effects.here);
+    say("Risk: ", effects.risk ? levels[static_cast<std::size_t>(*effects.risk)] : "");
+    if (effects.outside) {
+        say("Idempotency: ", effects.outside->idempotency);
+        say("Retries: ", effects.outside->retries);
+        say("Timeout: ", effects.outside->timeout);
+        say("Audit: ", effects.outside->audit);
+        say("Approval: ", effects.outside->approval);
+    }
+    return all;
+}
+
 void put_hints(json::builder& b, const detail::tool_definition& t, revision r) {
     const bool any = t.read_only || t.destructive || t.idempotent || t.open_world;
     if (!has_tool_annotations(r) || (!any && t.title.empty())) {
@@ -93,7 +115,7 @@ std::string render_tool(const detail::tool_definition& t, bool output_is_object,
     json::builder b;
     b.begin_object().member("name", t.name);
     put_title(b, t.title, r);
-    put_description(b, t.description, t.ends);
+    put_description(b, with_effects(t), t.ends);
     b.key("inputSchema")
         .raw(t.input_json.empty() ? R"({"type":"object","additionalProperties":false})"
                                   : std::string_view(t.input_json));

@@ -64,6 +64,10 @@ struct request_state : base::list_hook<in_flight_tag> {
     static result_state* state_of(const resource_result& r) noexcept { return r.state_; }
     static result_state* state_of(const completion_result& r) noexcept { return r.state_; }
 
+    static request_state& of(context& ctx) noexcept { return *ctx.state_; }
+    // Requested when the handler of this context shall end.
+    static coro::stop_node& stop_of(context& ctx) noexcept { return ctx.stop_node(); }
+
     // What the request is given, with what its _meta says.
     void set_params(json::view given) noexcept {
         params = given;

@@ -65,7 +65,7 @@ std::size_t json_size(const node& n) noexcept {
     const std::size_t body =
         is_binary(n) ? base::base64::encoded_size(n.body.size()) : json_size(n.body);
     return content_frame_bytes + body + json_size(n.uri) + json_size(n.name) +
-           json_size(n.mime_type) + json_size(n.description) +
+           json_size(n.mime_type) + json_size(n.description) + json_size(n.title) +
            json_size(n.annotations.last_modified);
 }
 
@@ -73,7 +73,7 @@ std::size_t raw_size(const detail::result_state& result) noexcept {
     std::size_t sum = result.structured.size() + result.description.size();
     for (const node* n = result.first; n != nullptr; n = n->next) {
         sum += content_frame_bytes + n->body.size() + n->uri.size() + n->name.size() +
-               n->mime_type.size() + n->description.size();
+               n->mime_type.size() + n->description.size() + n->title.size();
     }
     for (const detail::meta_node* m = result.meta; m != nullptr; m = m->next) {
         sum += m->key.size() + m->json.size();

@@ -69,6 +69,14 @@ content_node& add_content(result_state& to, content_node::kind what, std::string
     return *node;
 }
 
+void complete_link(result_state& to, std::string_view title, std::int64_t size) {
+    // Of one that had no room any more the last one is another.
+    if (!to.cut && to.last != nullptr && to.last->what == content_node::kind::link) {
+        to.last->title = keep(to, title);
+        to.last->size = size;
+    }
+}
+
 namespace {
 
 void annotate_last(result_state& to, const content_annotations& what) {

@@ -27,6 +27,8 @@ struct content_node {
     std::string_view uri;
     std::string_view name;
     std::string_view description;
+    std::string_view title;  // of links
+    std::int64_t size = -1;  // … of what they lead to; negative: not said
     content_annotations annotations;
 };
 
@@ -71,5 +73,8 @@ struct result_state {
 content_node& add_content(result_state& to, content_node::kind what, std::string_view body,
                           std::string_view mime_type = {}, std::string_view uri = {},
                           std::string_view name = {});
+
+// What a link that was added last says beyond its name.
+void complete_link(result_state& to, std::string_view title, std::int64_t size);
 
 }  // namespace pillion::detail

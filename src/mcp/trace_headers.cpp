@@ -72,9 +72,13 @@ bool is_valid_traceparent(std::string_view text) noexcept {
         return false;
     }
     const std::string_view version = text.substr(0, 2);
-    const bool fits = version == "00"
-                          ? text.size() == traceparent_bytes
-                          : text.size() == traceparent_bytes || text[traceparent_bytes] == '-';
+    const std::string_view more = text.substr(traceparent_bytes);
+    // In `_meta` it is any text, and it goes on as a field.
+    constexpr std::size_t more_max = 256;
+    const bool fits =
+        more.empty() ||
+        (version != "00" && more.front() == '-' && more.size() <= more_max &&
+         std::all_of(more.begin(), more.end(), [](char c) { return c > ' ' && c <= '~'; }));
     return fits && is_lower_hex(version) && version != "ff" && is_id(text.substr(3, 32)) &&
            is_id(text.substr(36, 16)) && is_lower_hex(text.substr(53, 2));
 }

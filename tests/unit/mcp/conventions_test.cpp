@@ -68,6 +68,57 @@ TEST(conventions, what_may_change_things_tells_its_risk) {
               "");
 }
 
+// STANDARD rows 73, 74
+TEST(conventions, a_risk_that_is_said_needs_no_words_for_it) {
+    for (const risk_level level : {risk_level::low, risk_level::medium, risk_level::high}) {
+        EXPECT_EQ(refused([level](server& s) {
+                      s.tool("change").about("Changes.").risk(level).run(nothing);
+                  }),
+                  "");
+    }
+    // It stands behind a description and not in its place.
+    EXPECT_NE(refused([](server& s) { s.tool("change").risk(risk_level::low).run(nothing); }), "");
+}
+
+external_effects all_told() {
+    external_effects all;
+    all.idempotency = "a key";
+    all.retries = "none";
+    all.timeout = "it may have happened";
+    all.audit = "an event";
+    all.approval = "nobody's";
+    return all;
+}
+
+// STANDARD row 75
+TEST(conventions, effects_outside_are_told_in_full) {
+    const auto with = [](const std::function<void(tool_builder&)>& say) {
+        return refused([&](server& s) {
+            tool_builder t = s.tool("change");
+            t.about("Changes.").risk(risk_level::low);
+            say(t);
+            t.run(nothing);
+        });
+    };
+    EXPECT_NE(with([](tool_builder& t) {
+                  t.open_world();
+              }).find("missing: idempotency, retries, timeout, audit, approval"),
+              std::string::npos);
+    EXPECT_EQ(with([](tool_builder& t) { t.open_world().external(all_told()); }), "");
+    EXPECT_EQ(with([](tool_builder& t) { t.external(all_told()); }), "");
+    EXPECT_EQ(with([](tool_builder& t) { t.open_world(false); }), "");
+    // Who only looks has none.
+    EXPECT_EQ(with([](tool_builder& t) { t.open_world().read_only(); }), "");
+    for (std::string external_effects::* const one :
+         {&external_effects::idempotency, &external_effects::retries, &external_effects::timeout,
+          &external_effects::audit, &external_effects::approval}) {
+        external_effects part = all_told();
+        (part.*one).clear();
+        EXPECT_NE(with([&part](tool_builder& t) { t.external(part); }).find("missing: "),
+                  std::string::npos);
+    }
+}
+
 // STANDARD row 71
 TEST(conventions, input_schemas_are_explicit_or_warned_of) {
     server s("shop", "1");

@@ -37,6 +37,12 @@ TEST(traceparent, versions_to_come_may_say_more) {
     EXPECT_TRUE(is_valid_traceparent(next));
     EXPECT_TRUE(is_valid_traceparent(next + "-what-the-future-will-be-like"));
     EXPECT_FALSE(is_valid_traceparent(next + ".what"));
+    // Members of _meta are not bounded by a line: this one became two fields of a request of ours.
+    for (const char* const more : {"-\r\nX-Evil: 1", "-\n", "- ", "-\x7f", "-\xc3\xbc"}) {
+        EXPECT_FALSE(is_valid_traceparent(next + more)) << more;
+    }
+    EXPECT_FALSE(is_valid_traceparent(next + std::string("-\0", 2)));
+    EXPECT_FALSE(is_valid_traceparent(next + "-" + std::string(300, 'a')));
     EXPECT_FALSE(is_valid_traceparent("ff" + next.substr(2)));
 }
 
