@@ -1,0 +1,180 @@
+// Directories as resources: what is listed and read, and what is not there for anybody.
+#include "files/resource_folder.hpp"
+
+#include <chrono>
+#include <set>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include <pillion/testing.hpp>
+
+#include "temporary_tree.hpp"
+
+namespace pillion::files {
+namespace {
+
+using names = std::set<std::string>;
+
+resource_folder_spec docs(const temporary_tree& at) {
+    resource_folder_spec out;
+    out.name = "docs";
+    out.title = "Handbook";
+    out.folder = at.at().string();
+    out.uri_prefix = "docs://handbook/";
+    out.which.include = {"**/*.md"};
+    out.which.exclude = {"drafts/**"};
+    return out;
+}
+
+void fill(const temporary_tree& at) {
+    at.file("a.md", "# A");
+    at.file("sub/b c.md", "# B");
+    at.file("sub/c.txt");
+    at.file("drafts/d.md");
+    at.file(".hidden.md");
+}
+
+names uris_of(testing::client& c) {
+    names out;
+    const testing::answer list = c.request("resources/list");
+    for (const json::view one : list.result()["resources"].elements()) {
+        out.insert(std::string(one["uri"].str()));
+    }
+    return out;
+}
+
+TEST(resource_folder, what_is_listed) {
+    const temporary_tree at;
+    fill(at);
+    server s("test", "1");
+    std::string fault;
+    ASSERT_NE(add_resource_folder(s, docs(at), fault), nullptr) << fault;
+    testing::client c(s);
+    ASSERT_EQ(c.fault(), "");
+    EXPECT_EQ(uris_of(c), (names{"docs://handbook/a.md", "docs://handbook/sub/b%20c.md"}));
+    const testing::answer templates = c.request("resources/templates/list");
+    const json::view one = templates.result()["resourceTemplates"][std::size_t{0}];
+    EXPECT_EQ(one["uriTemplate"].str(), "docs://handbook/{+path}");
+    EXPECT_EQ(one["name"].str(), "docs");
+    EXPECT_EQ(one["title"].str(), "Handbook");
+}
+
+TEST(resource_folder, what_is_read) {
+    const temporary_tree at;
+    fill(at);
+    at.file("large.md", std::string(1024 * 1024 + 1, 'x'));
+    server s("test", "1");
+    std::string fault;
+    ASSERT_NE(add_resource_folder(s, docs(at), fault), nullptr) << fault;
+    testing::client c(s);
+    EXPECT_EQ(c.read("docs://handbook/a.md").text(), "# A");
+    EXPECT_EQ(c.read("docs://handbook/sub/b%20c.md").text(), "# B");
+    for (const std::string uri :
+         {"docs://handbook/sub/c.txt", "docs://handbook/drafts/d.md", "docs://handbook/.hidden.md",
+          "docs://handbook/none.md", "docs://handbook/sub", "docs://handbook/",
+          "docs://handbook/../root/a.md", "docs://handbook/%2e%2e/root/a.md", "docs://other/a.md",
+          "docs://handbook/large.md"}) {
+        EXPECT_NE(c.read(uri).error_code(), 0) << uri;
+    }
+}
+
+TEST(resource_folder, two_of_them) {
+    const temporary_tree one;
+    const temporary_tree two;
+    one.file("a.md", "one");
+    two.file("a.md", "two");
+    server s("test", "1");
+    std::string fault;
+    resource_folder_spec second = docs(two);
+    second.name = "notes";
+    second.uri_prefix.clear();
+    ASSERT_NE(add_resource_folder(s, docs(one), fault), nullptr) << fault;
+    ASSERT_NE(add_resource_folder(s, second, fault), nullptr) << fault;
+    testing::client c(s);
+    EXPECT_EQ(uris_of(c), (names{"docs://handbook/a.md", "pillion://notes/a.md"}));
+    EXPECT_EQ(c.read("docs://handbook/a.md").text(), "one");
+    EXPECT_EQ(c.read("pillion://notes/a.md").text(), "two");
+}
+
+TEST(resource_folder, completion_of_the_path) {
+    const temporary_tree at;
+    fill(at);
+    server s("test", "1");
+    std::string fault;
+    ASSERT_NE(add_resource_folder(s, docs(at), fault), nullptr) << fault;
+    testing::client c(s);
+    const auto complete = [&c](std::string_view typed) {
+        const testing::answer got =
+            c.request("completion/complete",
+                      R"({"ref":{"type":"ref/resource","uri":"docs://handbook/{+path}"},)"
+                      R"("argument":{"name":"path","value":")" +
+                          std::string(typed) + "\"}}");
+        names out;
+        for (const json::view one : got.result()["completion"]["values"].elements()) {
+            out.insert(std::string(one.str()));
+        }
+        return out;
+    };
+    EXPECT_EQ(complete("a"), (names{"a.md"}));
+    EXPECT_EQ(complete("sub/"), (names{"sub/b c.md"}));
+    EXPECT_EQ(complete("s"), (names{"sub/"}));
+}
+
+// The watch has a thread of its own, in real time.
+TEST(resource_folder, subscribers_hear_of_changes) {
+    const temporary_tree at;
+    fill(at);
+    server s("test", "1");
+    std::string fault;
+    const auto made = add_resource_folder(s, docs(at), fault);
+    ASSERT_NE(made, nullptr) << fault;
+    testing::client c(s);
+    ASSERT_EQ(c.fault(), "");
+    const auto watching = made->tell_changes(s);
+    ASSERT_TRUE(c.request("resources/subscribe", R"({"uri":"docs://handbook/a.md"})").ok());
+    while (!watching->settled()) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    at.file("a.md", "# new");
+    std::vector<testing::answer> heard;
+    for (int i = 0; i < 3000 && heard.empty(); ++i) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        c.pass(std::chrono::milliseconds(1));
+        heard = c.take_notifications("notifications/resources/updated");
+    }
+    ASSERT_EQ(heard.size(), 1U);
+    EXPECT_EQ(heard[0].params()["uri"].str(), "docs://handbook/a.md");
+    EXPECT_EQ(c.read("docs://handbook/a.md").text(), "# new");
+}
+
+TEST(resource_folder, what_cannot_be_served) {
+    const temporary_tree at;
+    at.file("file");
+    const auto fault_with = [&at](auto change) {
+        resource_folder_spec what = docs(at);
+        change(what);
+        server s("test", "1");
+        std::string fault;
+        EXPECT_EQ(add_resource_folder(s, what, fault), nullptr);
+        return fault;
+    };
+    using spec = resource_folder_spec;
+    for (const char* const uri : {"docs", "docs:", "docs://a", "1x://a/", "do cs://a/", "://a/",
+                                  "docs://a?b/", "docs://{a}/", "docs://%41/", "docs://a#/"}) {
+        EXPECT_EQ(fault_with([uri](spec& w) { w.uri_prefix = uri; }).rfind("uri: ", 0), 0U) << uri;
+    }
+    EXPECT_EQ(fault_with([](spec& w) { w.folder.clear(); }), "folder: must be a directory");
+    EXPECT_EQ(fault_with([](spec& w) { w.folder += "/none"; }),
+              "folder: there is no such directory");
+    EXPECT_EQ(fault_with([](spec& w) { w.folder += "/file"; }), "folder: this is not a directory");
+    EXPECT_EQ(fault_with([](spec& w) { w.which.include = {"/a"}; }).rfind("include: ", 0), 0U);
+    EXPECT_EQ(fault_with([](spec& w) { w.which.exclude = {""}; }).rfind("exclude: ", 0), 0U);
+    EXPECT_EQ(fault_with([](spec& w) {
+                  w.which.exclude = {std::string(600, 'a')};
+              }).rfind("exclude: ", 0),
+              0U);
+}
+
+}  // namespace
+}  // namespace pillion::files
