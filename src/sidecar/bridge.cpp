@@ -1,0 +1,234 @@
+#include "sidecar/bridge.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/assert.hpp"
+#include "base/log.hpp"
+#include "sidecar/bridge_offer.hpp"
+
+namespace pillion::sidecar {
+
+namespace {
+
+// How long a call waits for a client that has been asked something.
+constexpr std::int64_t parked_ms = 10 * 60 * 1000;
+constexpr std::int64_t sweep_ms = 30'000;
+
+bool has_same_resources(const offered_lists& a, const offered_lists& b) {
+    return a[list_kind::resources] == b[list_kind::resources] &&
+           a[list_kind::templates] == b[list_kind::templates];
+}
+
+}  // namespace
+
+struct bridge::kept_server {
+    server_group it;
+    offered_names names;
+    offered_lists lists;
+
+    kept_server(io::reactor& loop, const bridge_spec& what, link_maker make,
+                upstream_listener& listener)
+        : it(loop, what, std::move(make), listener) {}
+};
+
+bridge::bridge(server& host, std::shared_ptr<bridge_resources> resources, linker make)
+    : host_(host), resources_(std::move(resources)), make_(std::move(make)) {
+    resources_->read_by(this);
+}
+
+bridge::~bridge() {
+    PILLION_ASSERT(idle());
+    resources_->read_by(nullptr);
+}
+
+void bridge::start(io::reactor& home, const std::vector<bridge_spec>& all) {
+    home_ = &home;
+    home_thread_ = std::this_thread::get_id();
+    {
+        const std::lock_guard lock(mutex_);
+        open_ = true;
+    }
+    for (const bridge_spec& one : all) {
+        add(one);
+    }
+    home_->arm_in_ms(sweep_, sweep_ms);
+}
+
+void bridge::add(const bridge_spec& what) {
+    link_maker make = [this, what] { return make_(*home_, what); };
+    servers_.push_back(std::make_unique<kept_server>(*home_, what, std::move(make),
+                                                     static_cast<upstream_listener&>(*this)));
+    servers_.back()->it.start();
+}
+
+bool bridge::settled() const noexcept {
+    return std::all_of(servers_.begin(), servers_.end(),
+                       [](const auto& one) { return one->it.first().settled(); });
+}
+
+void bridge::change(const std::vector<bridge_spec>& all) {
+    const auto stays = [&all](const bridge_spec& what) {
+        return std::any_of(all.begin(), all.end(), [&what](const bridge_spec& other) {
+            return other.name == what.name && other.fingerprint == what.fingerprint;
+        });
+    };
+    bury();
+    for (auto& one : servers_) {
+        if (!stays(one->it.spec())) {
+            withdraw(*one);
+            one->it.close();
+            leaving_.push_back(std::move(one));
+        }
+    }
+    std::erase(servers_, nullptr);
+    for (const bridge_spec& what : all) {
+        if (find(what.name) == nullptr) {
+            add(what);
+        }
+    }
+}
+
+// Those that were closed and have ended.
+void bridge::bury() {
+    std::erase_if(leaving_, [](const auto& one) { return one->it.idle(); });
+}
+
+void bridge::close() noexcept {
+    {
+        const std::lock_guard lock(mutex_);
+        open_ = false;
+    }
+    sweep_.cancel();
+    for (const auto& one : servers_) {
+        one->it.close();
+    }
+}
+
+bool bridge::idle() const noexcept {
+    const auto idle_one = [](const auto& one) { return one->it.idle(); };
+    return std::all_of(servers_.begin(), servers_.end(), idle_one) &&
+           std::all_of(leaving_.begin(), leaving_.end(), idle_one);
+}
+
+server_group* bridge::find(const std::string& name) noexcept {
+    const auto found = std::find_if(servers_.begin(), servers_.end(), [&name](const auto& one) {
+        return one->it.spec().name == name;
+    });
+    return found == servers_.end() ? nullptr : &(*found)->it;
+}
+
+bool bridge::with(const std::string& server_name, base::unique_function<void(server_group*)> job) {
+    if (std::this_thread::get_id() == home_thread_) {
+        job(find(server_name));
+        return true;
+    }
+    // Its loop is there as long as it is open.
+    const std::lock_guard lock(mutex_);
+    if (!open_) {
+        return false;
+    }
+    home_->post([this, server_name, run = std::move(job)]() mutable { run(find(server_name)); });
+    return true;
+}
+
+void bridge::on_lists(upstream_server& of) {
+    for (const auto& one : servers_) {
+        if (&one->it.first() != &of || one->lists.of == of.offers().of) {
+            continue;
+        }
+        const bool same_resources = has_same_resources(one->lists, of.offers());
+        one->lists = of.offers();
+        one->it.teach();
+        offer(*one);
+        if (!same_resources) {
+            offer_resources(*one);
+        }
+        return;
+    }
+}
+
+bridge::server_list::iterator bridge::place_of(const kept_server& one) {
+    return std::find_if(servers_.begin(), servers_.end(),
+                        [&one](const auto& kept) { return kept.get() == &one; });
+}
+
+// Of two servers with the same name the first of the configuration has it, whichever is ready
+// first: those behind this one are offered anew. Lists that cannot be offered change nothing: what
+// was offered before stays.
+void bridge::offer(kept_server& one) {
+    const auto from = place_of(one);
+    std::vector<offered_names> names;
+    std::string why;
+    const auto edit = [&](catalog& now) {
+        for (auto it = from; it != servers_.end(); ++it) {
+            sidecar::withdraw(now, (*it)->names);
+        }
+        for (auto it = from; it != servers_.end(); ++it) {
+            names.push_back(sidecar::offer(now, *this, (*it)->it.spec(), (*it)->lists));
+        }
+    };
+    if (!host_.update(edit, &why)) {
+        log::error("bridge.refused",
+                   {log::kv("server", one.it.spec().name), log::kv("reason", why)});
+        return;
+    }
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        from[static_cast<std::ptrdiff_t>(i)]->names = std::move(names[i]);
+    }
+}
+
+void bridge::offer_resources(kept_server& one) {
+    const auto from = place_of(one);
+    for (auto it = from; it != servers_.end(); ++it) {
+        resources_->remove((*it)->it.spec().name);
+    }
+    for (auto it = from; it != servers_.end(); ++it) {
+        resources_->set((*it)->it.spec().name, (*it)->lists[list_kind::resources],
+                        (*it)->lists[list_kind::templates]);
+    }
+    host_.resources_changed();
+}
+
+void bridge::withdraw(kept_server& one) {
+    const auto edit = [&one](catalog& now) { sidecar::withdraw(now, one.names); };
+    host_.update(edit);
+    if (one.lists[list_kind::resources].empty() && one.lists[list_kind::templates].empty()) {
+        return;  // it had none: nobody is told of a change
+    }
+    resources_->remove(one.it.spec().name);
+    host_.resources_changed();
+}
+
+void bridge::on_resource_updated(upstream_server& /*of*/, std::string_view uri) {
+    host_.resource_updated(uri);
+}
+
+std::string bridge::faults() const {
+    std::string all;
+    for (const auto& one : servers_) {
+        if (!one->it.first().up()) {
+            all += (all.empty() ? "" : "; ") + one->it.spec().name + ": " +
+                   (one->it.first().fault().empty() ? "it is starting" : one->it.first().fault());
+        }
+    }
+    return all;
+}
+
+void bridge::on_sweep(io::timer& self, void* owner) noexcept {
+    auto& me = *static_cast<bridge*>(owner);
+    const std::int64_t now_ms = me.home_->now_ns() / 1'000'000;
+    for (;;) {
+        const parked_call old = me.parked_.take_older(parked_ms, now_ms);
+        if (old.call == nullptr) {
+            break;
+        }
+        if (server_group* const at = me.find(old.server)) {
+            at->cancel(*old.call, "the client has not come back");
+        }
+    }
+    me.bury();
+    me.home_->arm_in_ms(self, sweep_ms);
+}
+
+}  // namespace pillion::sidecar

@@ -1,0 +1,235 @@
+#include "sidecar/bridge_offer.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <pillion/schema.hpp>
+
+#include "base/log.hpp"
+#include "json/document.hpp"
+#include "mcp/uri_template.hpp"
+#include "schema/validator.hpp"
+#include "sidecar/bridge_calls.hpp"
+#include "sidecar/icon_check.hpp"
+
+namespace pillion::sidecar {
+
+namespace {
+
+bool is_in(const std::vector<std::string>& list, std::string_view name) {
+    return std::find(list.begin(), list.end(), name) != list.end();
+}
+
+void leave_out(const bridge_spec& spec, const std::string& name, std::string_view why) {
+    log::warn("bridge.left_out",
+              {log::kv("server", spec.name), log::kv("name", name), log::kv("reason", why)});
+}
+
+// The schema itself, or one that takes every object.
+schema usable(const bridge_spec& spec, const std::string& name, json::view from) {
+    std::string why;
+    if (from.is_object() && from["type"].str() == "object" &&
+        schema_check::validator::compile(from, why) != nullptr) {
+        return schema::raw(json_text(from));
+    }
+    log::info("bridge.schema_not_checked",
+              {log::kv("server", spec.name), log::kv("tool", name), log::kv("reason", why)});
+    return schema::raw(R"({"type":"object"})");
+}
+
+// What cannot be meant is left out, since clients would have to refuse the whole definition.
+icon icon_of(json::view from) {
+    icon to(std::string(from["src"].str()), std::string(from["mimeType"].str()));
+    const json::view sizes = from["sizes"];
+    if (sizes.is_array()) {
+        for (const json::view one : sizes.elements()) {
+            if (is_icon_size(one.str())) {
+                to.sizes.emplace_back(one.str());
+            }
+        }
+    }
+    to.theme = is_icon_theme(from["theme"].str()) ? from["theme"].str() : "";
+    return to;
+}
+
+template <class Builder>
+void describe(Builder& to, json::view from) {
+    if (from["title"].is_string()) {
+        to.title(std::string(from["title"].str()));
+    }
+    if (from["description"].is_string()) {
+        to.about(std::string(from["description"].str()));
+    }
+    if (from["icons"].is_array()) {
+        for (const json::view one : from["icons"].elements()) {
+            if (is_icon_source(one["src"].str())) {
+                to.add_icon(icon_of(one));
+            }
+        }
+    }
+    const json::view meta = from["_meta"];
+    if (meta.is_object()) {
+        for (const json::member one : meta.members()) {
+            if (!one.key.starts_with("io.modelcontextprotocol/")) {
+                to.meta(std::string(one.key), json_text(one.value));
+            }
+        }
+    }
+}
+
+void offer_tool(catalog& to, bridge& by, const bridge_spec& spec, json::view from,
+                offered_names& names) {
+    const std::string inner(from["name"].str());
+    const std::string outer = outer_name(spec, inner);
+    if (outer.empty() || inner.empty()) {
+        return;
+    }
+    if (to.has_tool(outer)) {
+        return leave_out(spec, outer, "there is a tool of this name");
+    }
+    tool_builder tool = to.tool(outer);
+    names.tools.push_back(outer);
+    describe(tool, from);
+    tool.input(usable(spec, outer, from["inputSchema"]));
+    const json::view output = from["outputSchema"];
+    std::string ignored;
+    if (output.is_object() && schema_check::validator::compile(output, ignored) != nullptr) {
+        tool.output(schema::raw(json_text(output)));
+    }
+    const json::view hints = from["annotations"];
+    if (hints["readOnlyHint"].boolean()) {
+        tool.read_only();
+    }
+    const auto hint = [&hints, &tool](const char* name, tool_builder& (tool_builder::*set)(bool)) {
+        if (hints[name].is_bool()) {
+            (tool.*set)(hints[name].boolean());
+        }
+    };
+    hint("destructiveHint", &tool_builder::destructive);
+    hint("idempotentHint", &tool_builder::idempotent);
+    hint("openWorldHint", &tool_builder::open_world);
+    if (!from["title"].is_string() && hints["title"].is_string()) {
+        tool.title(std::string(hints["title"].str()));
+    }
+    tool.run([&by, server = spec.name, inner](context& ctx, json::view arguments) {
+        return call_tool(by, server, inner, ctx, arguments);
+    });
+}
+
+std::string prompt_reference(const std::string& name) {
+    json::builder b;
+    b.begin_object().member("type", "ref/prompt").member("name", name).end_object();
+    return std::string(b.text());
+}
+
+std::string resource_reference(const std::string& uri) {
+    json::builder b;
+    b.begin_object().member("type", "ref/resource").member("uri", uri).end_object();
+    return std::string(b.text());
+}
+
+completion_handler completing(bridge& by, const bridge_spec& spec, std::string reference,
+                              std::string argument) {
+    return
+        [&by, server = spec.name, reference = std::move(reference), argument = std::move(argument)](
+            context& ctx, std::string_view typed, json::view known) {
+            return complete(by, server, reference, argument, ctx, typed, known);
+        };
+}
+
+void offer_prompt(catalog& to, bridge& by, const bridge_spec& spec, const offered_lists& lists,
+                  json::view from, offered_names& names) {
+    const std::string inner(from["name"].str());
+    const std::string outer = outer_name(spec, inner);
+    if (outer.empty() || inner.empty()) {
+        return;
+    }
+    if (to.has_prompt(outer)) {
+        return leave_out(spec, outer, "there is a prompt of this name");
+    }
+    prompt_builder prompt = to.prompt(outer);
+    names.prompts.push_back(outer);
+    describe(prompt, from);
+    if (from["arguments"].is_array()) {
+        for (const json::view one : from["arguments"].elements()) {
+            const std::string name(one["name"].str());
+            prompt.argument(name, std::string(one["description"].str()), one["required"].boolean());
+            if (lists.completions) {
+                prompt.complete(completing(by, spec, prompt_reference(inner), name));
+            }
+        }
+    }
+    prompt.run([&by, server = spec.name, inner](context& ctx, json::view arguments) {
+        return get_prompt(by, server, inner, ctx, arguments);
+    });
+}
+
+void offer_template(catalog& to, bridge& by, const bridge_spec& spec, const offered_lists& lists,
+                    json::view from, offered_names& names) {
+    const std::string uri(from["uriTemplate"].str());
+    std::string why;
+    const auto form = mcp::uri_template::parse(uri, why);
+    if (!form) {
+        return leave_out(spec, uri, why);
+    }
+    if (to.has_template(uri)) {
+        return leave_out(spec, uri, "there is a template like this");
+    }
+    resource_builder made = to.resource_template(uri);
+    names.templates.push_back(uri);
+    describe(made, from);
+    made.name(std::string(from["name"].str(uri)));
+    if (from["mimeType"].is_string()) {
+        made.mime_type(std::string(from["mimeType"].str()));
+    }
+    if (lists.completions) {
+        for (const std::string& variable : form->variables()) {
+            made.complete(variable, completing(by, spec, resource_reference(uri), variable));
+        }
+    }
+    made.served_by_provider();
+}
+
+template <class Each>
+void for_each(const std::vector<std::string>& list, Each each) {
+    for (const std::string& text : list) {
+        if (const auto parsed = json::document::parse(text)) {
+            each(parsed->root());
+        }
+    }
+}
+
+}  // namespace
+
+std::string outer_name(const bridge_spec& spec, std::string_view name) {
+    if (is_in(spec.deny, name) || (!spec.allow.empty() && !is_in(spec.allow, name))) {
+        return {};
+    }
+    const auto renamed = spec.rename.find(std::string(name));
+    return renamed != spec.rename.end() ? renamed->second : spec.prefix + std::string(name);
+}
+
+offered_names offer(catalog& to, bridge& by, const bridge_spec& spec, const offered_lists& lists) {
+    offered_names names;
+    for_each(lists[list_kind::tools],
+             [&](json::view one) { offer_tool(to, by, spec, one, names); });
+    for_each(lists[list_kind::prompts],
+             [&](json::view one) { offer_prompt(to, by, spec, lists, one, names); });
+    for_each(lists[list_kind::templates],
+             [&](json::view one) { offer_template(to, by, spec, lists, one, names); });
+    return names;
+}
+
+void withdraw(catalog& from, const offered_names& names) {
+    for (const std::string& name : names.tools) {
+        from.remove_tool(name);
+    }
+    for (const std::string& name : names.prompts) {
+        from.remove_prompt(name);
+    }
+    for (const std::string& uri : names.templates) {
+        from.remove_template(uri);
+    }
+}
+
+}  // namespace pillion::sidecar

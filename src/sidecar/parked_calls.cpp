@@ -1,0 +1,71 @@
+#include "sidecar/parked_calls.hpp"
+
+#include <utility>
+
+#include "base/random.hpp"
+
+namespace pillion::sidecar {
+
+namespace {
+
+std::string random_name() {
+    constexpr std::string_view digits = "0123456789abcdef";
+    unsigned char bytes[16];
+    base::os_random(bytes, sizeof bytes);
+    std::string name;
+    for (const unsigned char b : bytes) {
+        name += digits[b >> 4];
+        name += digits[b & 15];
+    }
+    return name;
+}
+
+}  // namespace
+
+std::string parked_calls::keep(parked_call what, std::int64_t now_ms, parked_call& overflow) {
+    const std::lock_guard lock(mutex_);
+    while (calls_.size() >= calls_max && !order_.empty()) {
+        const auto oldest = calls_.find(order_.front());
+        order_.pop_front();
+        if (oldest != calls_.end()) {
+            overflow = std::move(oldest->second.what);
+            calls_.erase(oldest);
+        }
+    }
+    std::string name = random_name();
+    calls_[name] = {std::move(what), now_ms};
+    order_.push_back(name);
+    return name;
+}
+
+parked_call parked_calls::find(const std::string& name, const std::string& owner) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = calls_.find(name);
+    return found != calls_.end() && found->second.what.call->asked().owner == owner
+               ? found->second.what
+               : parked_call();
+}
+
+void parked_calls::forget(const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    calls_.erase(name);
+}
+
+parked_call parked_calls::take_older(std::int64_t than_ms, std::int64_t now_ms) {
+    const std::lock_guard lock(mutex_);
+    while (!order_.empty()) {
+        const auto oldest = calls_.find(order_.front());
+        if (oldest != calls_.end() && now_ms - oldest->second.since_ms < than_ms) {
+            break;
+        }
+        order_.pop_front();
+        if (oldest != calls_.end()) {
+            parked_call out = std::move(oldest->second.what);
+            calls_.erase(oldest);
+            return out;
+        }
+    }
+    return {};
+}
+
+}  // namespace pillion::sidecar

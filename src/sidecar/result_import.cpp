@@ -1,0 +1,194 @@
+#include "sidecar/result_import.hpp"
+
+#include <optional>
+#include <string>
+
+#include "base/base64.hpp"
+#include "mcp/request.hpp"
+#include "mcp/result_state.hpp"
+#include "rpc/errors.hpp"
+#include "sidecar/rpc_peer.hpp"
+
+namespace pillion::sidecar {
+
+namespace {
+
+std::optional<std::string> bytes_of(json::view text) {
+    if (!text.is_string()) {
+        return std::nullopt;
+    }
+    std::string out(base::base64::decoded_size_max(text.str().size()), '\0');
+    const auto size = base::base64::decode(text.str(), out.data());
+    if (!size) {
+        return std::nullopt;
+    }
+    out.resize(*size);
+    return out;
+}
+
+content_annotations annotations_of(json::view from) {
+    content_annotations to;
+    const json::view audience = from["audience"];
+    if (audience.is_array()) {
+        for (const json::view one : audience.elements()) {
+            to.for_user = to.for_user || one.str() == "user";
+            to.for_assistant = to.for_assistant || one.str() == "assistant";
+        }
+    }
+    to.priority = from["priority"].num(-1);
+    to.last_modified = from["lastModified"].str();
+    return to;
+}
+
+template <class Result>
+void import_meta(json::view from, Result& to) {
+    const json::view meta = from["_meta"];
+    if (!meta.is_object()) {
+        return;
+    }
+    for (const json::member one : meta.members()) {
+        // What the protocol says there is between the server and us.
+        if (!one.key.starts_with("io.modelcontextprotocol/")) {
+            to.meta(one.key, json_text(one.value));
+        }
+    }
+}
+
+// What cannot be handed on is named, not dropped.
+std::string not_handed_on(json::view content) {
+    return "[content of type " + std::string(content["type"].str("?").substr(0, 64)) +
+           " cannot be shown]";
+}
+
+void import_content(json::view one, tool_result& to) {
+    const std::string_view type = one["type"].str();
+    const json::view resource = one["resource"];
+    const std::string_view mime = one["mimeType"].str();
+    std::optional<std::string> bytes;
+    if (type == "text") {
+        to.text(one["text"].str());
+    } else if (type == "image" && (bytes = bytes_of(one["data"]))) {
+        to.image(*bytes, mime);
+    } else if (type == "audio" && (bytes = bytes_of(one["data"]))) {
+        to.audio(*bytes, mime);
+    } else if (type == "resource_link") {
+        to.link(one["uri"].str(), one["name"].str(), mime, one["description"].str());
+        detail::complete_link(*detail::request_state::state_of(to), one["title"].str(),
+                              one["size"].i64().value_or(-1));
+    } else if (type == "resource" && resource["text"].is_string()) {
+        to.resource_text(resource["uri"].str(), resource["mimeType"].str(), resource["text"].str());
+    } else if (type == "resource" && (bytes = bytes_of(resource["blob"]))) {
+        to.resource_blob(resource["uri"].str(), resource["mimeType"].str(), *bytes);
+    } else {
+        to.text(not_handed_on(one));
+    }
+    if (one["annotations"].is_object()) {
+        to.annotate(annotations_of(one["annotations"]));
+    }
+}
+
+void import_message(json::view message, prompt_result& to) {
+    const json::view one = message["content"];
+    const bool assistant = message["role"].str() == "assistant";
+    const std::string_view type = one["type"].str();
+    const json::view resource = one["resource"];
+    std::optional<std::string> bytes;
+    if (type == "image" && (bytes = bytes_of(one["data"]))) {
+        to.user_image(*bytes, one["mimeType"].str());
+    } else if (type == "audio" && (bytes = bytes_of(one["data"]))) {
+        to.user_audio(*bytes, one["mimeType"].str());
+    } else if (type == "resource" && resource["text"].is_string()) {
+        to.user_resource(resource["uri"].str(), resource["mimeType"].str(), resource["text"].str());
+    } else {
+        to.user(type == "text" ? std::string(one["text"].str()) : not_handed_on(one));
+    }
+    if (one["annotations"].is_object()) {
+        to.annotate(annotations_of(one["annotations"]));
+    }
+    // Whose message it is the public interface asks with each kind of content.
+    detail::result_state* const state = detail::request_state::state_of(to);
+    if (assistant && state->last != nullptr) {
+        state->last->assistant = true;
+    }
+}
+
+}  // namespace
+
+tool_result import_tool_result(context& ctx, json::view from) {
+    tool_result to = ctx.result();
+    const json::view contents = from["content"];
+    if (contents.is_array()) {
+        for (const json::view one : contents.elements()) {
+            import_content(one, to);
+        }
+    } else if (from["toolResult"].exists()) {
+        to.text(json_text(from["toolResult"]));  // before 2024-11-05
+    }
+    if (from["structuredContent"].exists()) {
+        to.structured(json_text(from["structuredContent"]));
+    }
+    if (from["isError"].boolean()) {
+        to.failed();
+    }
+    import_meta(from, to);
+    return to;
+}
+
+prompt_result import_prompt_result(context& ctx, json::view from) {
+    prompt_result to = ctx.prompt(from["description"].str());
+    const json::view messages = from["messages"];
+    if (messages.is_array()) {
+        for (const json::view one : messages.elements()) {
+            import_message(one, to);
+        }
+    }
+    import_meta(from, to);
+    return to;
+}
+
+resource_result import_resource_result(context& ctx, json::view from, std::string_view uri) {
+    resource_result to = ctx.contents();
+    const json::view contents = from["contents"];
+    if (contents.is_array()) {
+        for (const json::view one : contents.elements()) {
+            const std::string_view its = one["uri"].str(uri);
+            if (one["text"].is_string()) {
+                to.text(its, one["mimeType"].str(), one["text"].str());
+            } else if (const auto bytes = bytes_of(one["blob"])) {
+                to.blob(its, one["mimeType"].str(), *bytes);
+            }
+        }
+    }
+    if (const auto ttl = from["ttlMs"].i64(); ttl && *ttl >= 0) {
+        // Who reads it may matter to the server, whatever it says of others: never shared.
+        to.cache(*ttl, false);
+    }
+    import_meta(from, to);
+    return to;
+}
+
+completion_result import_completion(context& ctx, json::view from) {
+    completion_result to = ctx.completion();
+    const json::view completion = from["completion"];
+    const json::view values = completion["values"];
+    std::int64_t count = 0;
+    if (values.is_array()) {
+        for (const json::view one : values.elements()) {
+            to.add(one.str());
+            ++count;
+        }
+    }
+    const bool more = completion["hasMore"].boolean();
+    if (more || completion["total"].exists()) {
+        to.total(completion["total"].i64().value_or(count), more);
+    }
+    return to;
+}
+
+int outward_code(int code) noexcept {
+    const bool ours = code <= rpc::header_mismatch && code >= -32099;
+    return ours || code == rpc::parse_error || code == rpc::invalid_request ? rpc::internal_error
+                                                                            : code;
+}
+
+}  // namespace pillion::sidecar

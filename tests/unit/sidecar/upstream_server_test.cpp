@@ -1,0 +1,321 @@
+// upstream_server: against a server that this file writes, message by message: both eras, servers
+// that are slow, silent or gone, and lists that come in pages.
+#include "sidecar/upstream_server.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "app/server_state.hpp"
+#include "io/blocking_pool.hpp"
+#include "io/memory_backend.hpp"
+#include "json/document.hpp"
+#include "mcp/service.hpp"
+
+namespace pillion::sidecar {
+namespace {
+
+struct scripted;
+
+// Makes calls of nobody in particular.
+struct callers {
+    std::shared_ptr<bridged_call> make(const char* method, const char* params) {
+        bridged_call::request what;
+        what.method = method;
+        what.params = params;
+        return std::make_shared<bridged_call>(shared, what);
+    }
+    server host{"test", "1.0.0"};
+    io::blocking_pool helpers;
+    std::string fault;
+    std::vector<std::string> warnings;
+    mcp::service shared{mcp::registry::freeze(host.state().defs, fault, warnings), host, helpers, 1,
+                        mcp::service_options()};
+};
+
+// The way to the server of a test, which it drives.
+struct link final : server_link {
+    explicit link(scripted& of) : test(of) {}
+    ~link() override;
+    void start(link_reader& reader) override;
+    void send(std::string message) override;
+    void close() noexcept override;
+
+    scripted& test;
+};
+
+struct scripted final : upstream_listener {
+    scripted() {
+        bridge_spec spec;
+        spec.name = "s";
+        it = std::make_unique<upstream_server>(
+            loop, spec, [this] { return std::make_unique<link>(*this); }, *this);
+    }
+    ~scripted() {
+        it->close();
+        if (reader != nullptr) {
+            end("closed");
+        }
+    }
+    void on_lists(upstream_server&) override { ++lists; }
+    void on_resource_updated(upstream_server&, std::string_view uri) override { updated = uri; }
+
+    // The oldest message that was sent: "METHOD params"; its id is kept.
+    std::string next() {
+        if (sent.empty()) {
+            return {};
+        }
+        const auto parsed = json::document::parse(sent.front());
+        sent.erase(sent.begin());
+        id = parsed->root()["id"].exists() ? json_text(parsed->root()["id"]) : "";
+        return std::string(parsed->root()["method"].str());
+    }
+    void say(const std::string& message) { reader->on_message(message); }
+    void answer(const std::string& result) {
+        say(R"({"jsonrpc":"2.0","id":)" + id + R"(,"result":)" + result + "}");
+    }
+    void refuse() {
+        say(R"({"jsonrpc":"2.0","id":)" + id + R"(,"error":{"code":-32601,"message":"no"}})");
+    }
+    void end(const char* why) { std::exchange(reader, nullptr)->on_end(why); }
+    void pass(std::int64_t ms) {
+        const std::int64_t until = loop.now_ns() + ms * 1'000'000;
+        while (loop.now_ns() < until) {
+            loop.run_one(until - loop.now_ns());
+        }
+    }
+    void become_legacy(const char* capabilities = R"({"tools":{}})") {
+        it->start();
+        EXPECT_EQ(next(), "server/discover");
+        refuse();
+        EXPECT_EQ(next(), "initialize");
+        answer(std::string(R"({"protocolVersion":"2024-11-05","capabilities":)") + capabilities +
+               "}");
+        EXPECT_EQ(next(), "notifications/initialized");
+    }
+
+    io::reactor loop{std::make_unique<io::memory_backend>([] { return false; })};
+    std::unique_ptr<upstream_server> it;
+    link_reader* reader = nullptr;
+    std::vector<std::string> sent;
+    std::string id;
+    std::string updated;
+    int lists = 0;
+    int starts = 0;
+    bool closing = false;
+};
+
+link::~link() = default;
+void link::start(link_reader& reader) {
+    test.reader = &reader;
+    test.closing = false;
+    ++test.starts;
+}
+void link::send(std::string message) { test.sent.push_back(std::move(message)); }
+void link::close() noexcept { test.closing = true; }
+
+TEST(upstream_server, a_server_with_sessions) {
+    scripted s;
+    s.become_legacy();
+    EXPECT_FALSE(s.it->up());
+    EXPECT_EQ(s.next(), "tools/list");
+    s.answer(R"({"tools":[{"name":"a"},{"name":"b"}],"nextCursor":"2"})");
+    EXPECT_NE(s.sent[0].find(R"("cursor":"2")"), std::string::npos) << s.sent[0];
+    EXPECT_EQ(s.next(), "tools/list");
+    s.answer(R"({"tools":[{"name":"c"},5,null]})");
+    EXPECT_TRUE(s.it->up() && s.it->settled());
+    EXPECT_EQ(s.lists, 1);
+    EXPECT_EQ(s.it->offers()[list_kind::tools].size(), 3U);
+    s.say(R"({"method":"notifications/tools/list_changed"})");
+    s.say(R"({"method":"notifications/tools/list_changed"})");  // while it is asked: once more
+    EXPECT_EQ(s.next(), "tools/list");
+    EXPECT_TRUE(s.sent.empty());
+    s.answer(R"({"tools":[]})");
+    EXPECT_EQ(s.next(), "tools/list");
+    s.answer(R"({"tools":[{"name":"d"}]})");
+    EXPECT_EQ(s.lists, 2);
+    EXPECT_EQ(s.it->offers()[list_kind::tools].size(), 1U);
+}
+
+TEST(upstream_server, a_server_of_2026) {
+    scripted s;
+    s.it->start();
+    EXPECT_EQ(s.next(), "server/discover");
+    s.answer(R"({"supportedVersions":["2026-07-28"],"capabilities":{"prompts":{}}})");
+    EXPECT_NE(s.sent[0].find("2026-07-28"), std::string::npos);
+    EXPECT_EQ(s.next(), "prompts/list");
+    s.answer(R"({"prompts":[{"name":"p"}]})");
+    EXPECT_TRUE(s.it->up());
+    EXPECT_EQ(s.next(), "subscriptions/listen");
+    s.it->subscribe("u://1", true);
+    EXPECT_EQ(s.next(), "notifications/cancelled");
+    EXPECT_NE(s.sent[0].find(R"("resourceSubscriptions":["u://1"])"), std::string::npos);
+    s.say(R"({"method":"notifications/resources/updated","params":{"uri":"u://1"}})");
+    EXPECT_EQ(s.updated, "u://1");
+}
+
+TEST(upstream_server, silence_is_of_the_earlier_era) {
+    scripted s;
+    s.it->start();
+    EXPECT_EQ(s.next(), "server/discover");
+    const std::string probe = s.id;
+    s.pass(3100);
+    EXPECT_EQ(s.next(), "initialize");
+    // … unless it was only slow.
+    s.say(R"({"id":)" + probe +
+          R"(,"result":{"supportedVersions":["2026-07-28"],)"
+          R"("capabilities":{}}})");
+    EXPECT_TRUE(s.it->up());
+}
+
+TEST(upstream_server, one_that_never_gets_ready_is_ended) {
+    scripted s;
+    s.it->start();
+    s.pass(3100 + 20'100);
+    EXPECT_TRUE(s.closing);
+    s.end("it ended with code 0");
+    EXPECT_TRUE(s.it->settled() && !s.it->up());
+    EXPECT_EQ(s.it->fault(), "it was not ready in time");
+}
+
+TEST(upstream_server, who_ends_is_started_again_later_each_time) {
+    scripted s;
+    s.it->start();
+    for (const int pause : {500, 1000, 2000, 4000}) {
+        const int before = s.starts;
+        s.end("it ended with code 1");
+        EXPECT_EQ(s.it->fault(), "it ended with code 1");
+        s.pass(pause - 10);
+        EXPECT_EQ(s.starts, before);
+        s.pass(20);
+        EXPECT_EQ(s.starts, before + 1);
+    }
+    s.sent.clear();
+    s.it->close();
+    s.end("closed");
+    s.pass(100'000);
+    EXPECT_EQ(s.starts, 5);
+}
+
+TEST(upstream_server, its_lists_outlive_it) {
+    scripted s;
+    s.become_legacy();
+    EXPECT_EQ(s.next(), "tools/list");
+    s.answer(R"({"tools":[{"name":"a"}]})");
+    s.end("gone");
+    EXPECT_FALSE(s.it->up());
+    EXPECT_EQ(s.it->offers()[list_kind::tools].size(), 1U);
+}
+
+TEST(upstream_server, what_it_asks_when_nobody_calls) {
+    scripted s;
+    s.become_legacy("{}");
+    EXPECT_TRUE(s.it->up());
+    s.say(R"({"id":"x","method":"ping"})");
+    EXPECT_EQ(s.sent.back(), R"({"jsonrpc":"2.0","id":"x","result":{}})");
+    s.say(R"({"id":5,"method":"elicitation/create","params":{}})");
+    EXPECT_NE(s.sent.back().find("No client is waiting"), std::string::npos);
+    s.say(R"({"id":6,"method":"something/else"})");
+    EXPECT_NE(s.sent.back().find("-32601"), std::string::npos);
+}
+
+// A link over HTTP: the server has forgotten the session that a call was sent in.
+TEST(upstream_server, a_call_that_met_a_forgotten_session_goes_again) {
+    scripted s;
+    s.become_legacy();
+    EXPECT_EQ(s.next(), "tools/list");
+    s.answer(R"({"tools":[{"name":"a"}]})");
+    ASSERT_TRUE(s.it->up());
+    callers calls;
+    const auto call = calls.make("tools/call", R"("name":"a")");
+    s.it->begin(call);
+    EXPECT_EQ(s.next(), "tools/call");
+    s.reader->on_session_lost(call->number);
+    s.end("it has forgotten the session");
+    EXPECT_FALSE(call->front());
+    s.pass(1);
+    EXPECT_EQ(s.starts, 2);
+    // One that comes meanwhile waits as well.
+    const auto later = calls.make("tools/call", R"("name":"b")");
+    s.it->begin(later);
+    EXPECT_EQ(s.next(), "server/discover");
+    s.refuse();
+    EXPECT_EQ(s.next(), "initialize");
+    s.answer(R"({"protocolVersion":"2025-11-25","capabilities":{"tools":{}}})");
+    EXPECT_EQ(s.next(), "notifications/initialized");
+    EXPECT_EQ(s.next(), "tools/list");
+    s.answer(R"({"tools":[{"name":"a"}]})");
+    EXPECT_EQ(s.next(), "tools/call");
+    s.answer(R"({"content":[]})");
+    EXPECT_EQ(s.next(), "tools/call");
+    s.answer(R"({"content":[]})");
+    EXPECT_EQ(call->front()->what, call_event::kind::result);
+    EXPECT_EQ(later->front()->what, call_event::kind::result);
+}
+
+// One that forgets every session would be asked for ever.
+TEST(upstream_server, a_call_goes_again_once) {
+    scripted s;
+    callers calls;
+    const auto call = calls.make("tools/call", R"("name":"a")");
+    for (int round = 0; round < 2; ++round) {
+        if (round == 0) {
+            s.become_legacy();
+        } else {
+            s.pass(1);
+            EXPECT_EQ(s.next(), "server/discover");
+            s.refuse();
+            EXPECT_EQ(s.next(), "initialize");
+            s.answer(R"({"protocolVersion":"2025-11-25","capabilities":{"tools":{}}})");
+            EXPECT_EQ(s.next(), "notifications/initialized");
+        }
+        EXPECT_EQ(s.next(), "tools/list");
+        s.answer(R"({"tools":[{"name":"a"}]})");
+        if (round == 0) {
+            s.it->begin(call);
+        }
+        EXPECT_EQ(s.next(), "tools/call");
+        s.reader->on_session_lost(call->number);
+        s.end("it has forgotten the session");
+    }
+    ASSERT_TRUE(call->front());
+    EXPECT_EQ(call->front()->code, -32006);
+}
+
+TEST(upstream_server, a_silent_one_is_started_again) {
+    scripted s;
+    s.become_legacy();
+    EXPECT_EQ(s.next(), "tools/list");
+    s.answer(R"({"tools":[]})");
+    s.pass(30'001);
+    EXPECT_EQ(s.next(), "ping");
+    s.answer("{}");
+    s.pass(29'000);
+    EXPECT_TRUE(s.sent.empty());
+    s.pass(1'001);
+    EXPECT_EQ(s.next(), "ping");
+    EXPECT_FALSE(s.closing);
+    s.pass(10'001);
+    EXPECT_TRUE(s.closing);
+    s.end("closed");
+    EXPECT_EQ(s.it->fault(), "it does not answer pings");
+}
+
+// It may work on nothing else meanwhile.
+TEST(upstream_server, a_busy_one_is_not_asked) {
+    scripted s;
+    s.become_legacy();
+    EXPECT_EQ(s.next(), "tools/list");
+    s.answer(R"({"tools":[]})");
+    callers calls;
+    s.it->begin(calls.make("tools/call", R"("name":"a")"));
+    EXPECT_EQ(s.next(), "tools/call");
+    s.pass(200'000);
+    EXPECT_TRUE(s.sent.empty());
+    EXPECT_FALSE(s.closing);
+}
+
+}  // namespace
+}  // namespace pillion::sidecar
