@@ -117,6 +117,21 @@ tool_builder& tool_builder::open_world(bool yes) {
     return *this;
 }
 
+tool_builder& tool_builder::risk(risk_level level) {
+    definition_->effects.risk = level;
+    return *this;
+}
+
+tool_builder& tool_builder::side_effects(std::string text) {
+    definition_->effects.here = std::move(text);
+    return *this;
+}
+
+tool_builder& tool_builder::external(external_effects what) {
+    definition_->effects.outside = std::move(what);
+    return *this;
+}
+
 tool_builder& tool_builder::deprecated(std::string date, std::string instead) {
     definition_->ends = {std::move(date), std::move(instead)};
     return *this;

@@ -1,6 +1,8 @@
 // Registration, before the start and while a server runs (include/pillion/server.hpp).
 #include <algorithm>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include <pillion/server.hpp>
 
@@ -27,16 +29,35 @@ bool remove_from(List& list, Matches&& matches) {
     return std::erase_if(list, [&](const auto& d) { return matches(*d); }) > 0;
 }
 
-// Whether what clients see of the lists differs.
-void publish_changes(mcp::service& to, const detail::definitions& before,
-                     const detail::definitions& after) {
-    if (before.tools != after.tools) {
+template <class List, class Matches>
+bool is_in(const List& list, Matches&& matches) {
+    return std::any_of(list.begin(), list.end(), [&](const auto& d) { return matches(*d); });
+}
+
+// What clients see of a list, in an order that does not depend on when things were added: entries,
+// and the scopes without which they are not shown.
+template <class List>
+auto seen_of(const List& list) {
+    std::vector<std::pair<mcp::rendered_entry, detail::scope_list>> all;
+    all.reserve(list.size());
+    for (const auto& one : list) {
+        all.emplace_back(one.entry, one.definition->scopes);
+    }
+    std::sort(all.begin(), all.end());
+    return all;
+}
+
+// Tells of lists that look different. What was exchanged for the same in other clothes, as a reload
+// does with a tool whose program is another one, is nobody's business.
+void publish_changes(mcp::service& to, const mcp::registry& before, const mcp::registry& after) {
+    if (seen_of(before.tools()) != seen_of(after.tools())) {
         to.publish(mcp::change::tools);
     }
-    if (before.prompts != after.prompts) {
+    if (seen_of(before.prompts()) != seen_of(after.prompts())) {
         to.publish(mcp::change::prompts);
     }
-    if (before.resources != after.resources) {
+    if (seen_of(before.resources()) != seen_of(after.resources()) ||
+        seen_of(before.templates()) != seen_of(after.templates())) {
         to.publish(mcp::change::resources);
     }
 }
@@ -86,6 +107,19 @@ bool catalog::remove_template(std::string_view uri_template) {
                        [&](const auto& d) { return d.is_template && d.uri == uri_template; });
 }
 
+bool catalog::has_tool(std::string_view name) const {
+    return is_in(definitions_.tools, [&](const auto& d) { return d.name == name; });
+}
+
+bool catalog::has_prompt(std::string_view name) const {
+    return is_in(definitions_.prompts, [&](const auto& d) { return d.name == name; });
+}
+
+bool catalog::has_template(std::string_view uri_template) const {
+    return is_in(definitions_.resources,
+                 [&](const auto& d) { return d.is_template && d.uri == uri_template; });
+}
+
 bool server::update(const std::function<void(catalog&)>& edit, std::string* fault) {
     const std::lock_guard one_at_a_time(state_->update_mutex);
     detail::definitions next = state_->defs;
@@ -100,6 +134,7 @@ bool server::update(const std::function<void(catalog&)>& edit, std::string* faul
     std::string why;
     std::vector<std::string> warnings;
     mcp::apply_operator_limits(next, warnings);
+    mcp::apply_operator_icons(next, warnings);
     // What they name may have been removed, or come later.
     mcp::apply_operator_scopes(next, why);
     std::shared_ptr<const mcp::registry> frozen = mcp::registry::freeze(next, why, warnings);
@@ -113,8 +148,9 @@ bool server::update(const std::function<void(catalog&)>& edit, std::string* faul
     std::swap(state_->defs, next);
     const std::lock_guard lock(state_->mutex);
     if (state_->running != nullptr) {
-        state_->running->replace(std::move(frozen));
-        publish_changes(*state_->running, next, state_->defs);
+        const std::shared_ptr<const mcp::registry> before = state_->running->registered();
+        state_->running->replace(frozen);
+        publish_changes(*state_->running, *before, *frozen);
     }
     return true;
 }

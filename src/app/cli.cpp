@@ -2,14 +2,19 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include <CLI/CLI.hpp>
 
 #include "app/config_keys.hpp"
 #include "app/config_schema.hpp"
+#include "app/healthcheck.hpp"
+#include "app/init_command.hpp"
+#include "app/made_tools.hpp"
 #include "app/prepare.hpp"
 #include "app/reloader.hpp"
 #include "app/run_http.hpp"
@@ -53,6 +58,7 @@ struct words {
     };
     std::deque<flag_words> flags;  // CLI11 keeps their addresses
     std::string config;
+    probe_words probe;
     bool schema = false;
 };
 
@@ -77,8 +83,13 @@ void add_flag(CLI::App& cli, const config_key& key, words& to) {
 }
 
 void add_flags(CLI::App& cli, const config_table& keys, const std::string& command, words& to) {
+    if (command == "healthcheck") {
+        add_probe_flags(cli, to.probe);
+    }
     for (const config_key& key : keys) {
-        if (!key.flag.empty() && !(key.http_only && command == "stdio")) {
+        // A server's own option may have the name of one of the probe's.
+        if (!key.flag.empty() && !(key.http_only && command == "stdio") &&
+            cli.get_option_no_throw(key.flag) == nullptr) {
             add_flag(cli, key, to);
         }
     }
@@ -158,6 +169,8 @@ std::string describe(const detail::implementation_info& info) {
            "  serve       (default) Streamable HTTP, MCP 2024-11-05 to 2026-07-28 on one endpoint\n"
            "  stdio       the same over standard input and output\n"
            "  check FILE  checks a configuration file, options and registrations, then exits\n"
+           "  init FILE   writes a configuration to begin with\n"
+           "  healthcheck asks the server of these options, or URL, whether it is healthy\n"
            "  token …     makes keys and tokens to try authentication with; see token --help\n"
            "  version     prints versions\n"
            "Exit codes: 0 ended as asked, by SIGTERM or SIGINT as well; 1 could not start or go "
@@ -185,6 +198,13 @@ int run_configured(server& s, const std::string& command, configuration start,
     s.profile(start.made->profile);
     s.state().defs.operators = start.made->tools;
     s.state().defs.guards = start.made->guards;
+    s.state().defs.icons = start.made->icons;
+    add_made_tools(s, *start.made);
+    s.state().folders = start.made->folders;
+    if (!start.made->servers.empty()) {
+        s.state().bridged = std::make_shared<sidecar::bridge_resources>();
+        s.provide(s.state().bridged);
+    }
     s.state().tls = start.made->tls != nullptr;
     const auth::auth_options* const access = start.made->access.get();
     s.state().tokens = access != nullptr && (!access->issuers.empty() || access->tokens != nullptr);
@@ -198,11 +218,39 @@ int run_configured(server& s, const std::string& command, configuration start,
     if (registered == nullptr) {
         return usage_fault(name, fault);
     }
+    for (const std::string& line : start.made->import_report) {
+        std::fprintf(command == "check" ? stdout : stderr, "%s\n", line.c_str());
+    }
     if (command == "check") {
         return check(*registered);
     }
     return command == "stdio" ? run_stdio(s, std::move(registered), std::move(start))
                               : run_http(s, std::move(registered), std::move(start));
+}
+
+}  // namespace
+
+namespace {
+
+bool is_configured(const std::string& command) {
+    return command == "serve" || command == "stdio" || command == "check" ||
+           command == "healthcheck";
+}
+
+// Reads the words of a command. Nothing: go on; else the exit code.
+std::optional<int> parse_words(const std::string& name, CLI::App& cli, const std::string& command,
+                               const std::vector<std::string>& rest) {
+    try {
+        // CLI11 takes the words last first.
+        cli.parse(std::vector<std::string>(rest.rbegin(), rest.rend()));
+    } catch (const CLI::CallForHelp&) {
+        std::fputs(cli.help().c_str(), stdout);
+        return 0;
+    } catch (const CLI::ParseError& e) {
+        usage_fault(name, e.what());
+        return command == "healthcheck" ? EXIT_FAILURE : exit_usage;
+    }
+    return std::nullopt;
 }
 
 }  // namespace
@@ -226,10 +274,13 @@ int run_command(server& s, int argc, char** argv) {
         command = "serve";
         rest.assign(1, "--help");
     }
-    if (command != "serve" && command != "stdio" && command != "check") {
+    if (command == "init") {
+        return run_init(info.name, state.options, rest);
+    }
+    if (!is_configured(command)) {
         return usage_fault(info.name, "unknown command \"" + command +
-                                          "\"; there are serve, stdio, check, token and "
-                                          "version");
+                                          "\"; there are serve, stdio, check, init, healthcheck, "
+                                          "token and version");
     }
     configuration start;
     start.keys = make_config_table(state.options, s.profile());
@@ -237,14 +288,8 @@ int run_command(server& s, int argc, char** argv) {
     words w;
     CLI::App cli(describe(info), info.name + (command == "serve" ? "" : " " + command));
     add_flags(cli, start.keys, command, w);
-    try {
-        // CLI11 takes the words last first.
-        cli.parse(std::vector<std::string>(rest.rbegin(), rest.rend()));
-    } catch (const CLI::CallForHelp&) {
-        std::fputs(cli.help().c_str(), stdout);
-        return 0;
-    } catch (const CLI::ParseError& e) {
-        return usage_fault(info.name, e.what());
+    if (const std::optional<int> code = parse_words(info.name, cli, command, rest)) {
+        return *code;
     }
     if (w.schema) {
         std::fputs(config_schema(start.keys, info.name).c_str(), stdout);
@@ -253,6 +298,9 @@ int run_command(server& s, int argc, char** argv) {
     config_faults faults;
     start.flags = read_flags(start.keys, w, faults);
     start.file = w.config;
+    if (command == "healthcheck") {
+        return run_healthcheck(info.name, w.probe, std::move(start), std::move(faults));
+    }
     return run_configured(s, command, std::move(start), faults);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "app/config_keys_access.hpp"
+#include "app/config_keys_tools.hpp"
 #include "base/assert.hpp"
 #include "base/limits.hpp"
 #include "http/origin.hpp"
@@ -405,30 +406,15 @@ void add_rates(config_table& to) {
 
 }  // namespace
 
-config_table make_tool_table(const std::string& section) {
-    config_table all;
-    all.push_back({.section = section,
-                   .name = "timeout",
-                   .type = value_type::duration,
-                   .min = 1,
-                   .help = "Longest time of a call"});
-    const auto add = [&](const char* name, const char* what) {
-        all.push_back({.section = section,
-                       .name = name,
-                       .type = value_type::count,
-                       .max = 1'000'000,
-                       .help = what});
-    };
-    add("concurrent", "Calls at a time; 0: any number");
-    add("queue", "Calls that wait for one of these places; beyond it they are shed");
-    add("rate", "Calls a second, of all callers together; 0: any number");
-    add("rate_burst", "The same at once; 0: what a second gives");
-    all.push_back(scopes_key(section));
-    return all;
-}
-
 config_table make_named_table(const std::string& kind, const std::string& section) {
-    return kind == "tools" ? make_tool_table(section) : config_table{scopes_key(section)};
+    return kind == "tools"       ? make_tool_table(section)
+           : kind == "upstreams" ? make_upstream_table(section)
+           : kind == "servers"   ? make_server_table(section)
+           : kind == "openapi"   ? make_openapi_table(section)
+           : kind == "folders"   ? make_folder_table(section)
+           : kind == "prompts" || kind == "resources"
+               ? config_table{scopes_key(section), icons_key(section)}
+               : config_table{scopes_key(section)};
 }
 
 config_table make_config_table(std::vector<detail::own_option>& own, server_profile otherwise) {
@@ -448,6 +434,7 @@ config_table make_config_table(std::vector<detail::own_option>& own, server_prof
     add_rates(all);
     add_guards(all);
     add_remote_auth(all);
+    add_bridge(all);
     // One that waits must not keep its pipe from ever being read again.
     all[static_cast<std::size_t>(key_id::in_flight)].min = 2;
     PILLION_ASSERT(all.size() == static_cast<std::size_t>(key_id::own_options));
@@ -487,6 +474,13 @@ std::string expected_of(const config_key& key) {
                 all += key.words[i];
             }
             return all;
+        case value_type::text_map:
+            return "a mapping of names to texts";
+        case value_type::json:
+        case value_type::section:
+            return "a mapping";
+        case value_type::sections:
+            return "a list of mappings";
         default:
             return !key.expected.empty() ? key.expected
                    : key.min > 0         ? "a text, not empty"

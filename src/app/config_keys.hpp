@@ -104,6 +104,11 @@ enum class key_id : std::uint8_t {
     introspection_client,
     introspection_secret,
     introspection_ttl,
+    mcp_config,
+    bridge_prefix,
+    prompt_folders,
+    ready_follow,
+    ready_interval,
     own_options,  // how many there are above
 };
 
@@ -117,7 +122,15 @@ enum class value_type : std::uint8_t {
     bytes,          // an integer, or "512B", "64KiB", "1MiB", "1GiB"
     choice,         // one of some words
     secret,         // text, or "file:PATH"; the flag names the file
+    // In the file only:
+    text_map,  // names to texts, which are never shown; numbers count as they are written
+    json,      // any mapping, as JSON: nothing in it is a variable
+    section,   // a mapping of keys of its own
+    sections,  // a list of such mappings, or one
 };
+
+struct config_key;
+using config_table = std::vector<config_key>;
 
 struct config_key {
     std::string section;
@@ -137,12 +150,12 @@ struct config_key {
     bool live = false;       // SIGHUP changes it
     bool http_only = false;  // no flag of the stdio command
     detail::own_option* own = nullptr;
+    // section, sections: its keys; `path` is what faults call it.
+    config_table (*inside)(const std::string& path) = nullptr;
 
     std::string path() const { return section + "." + name; }
     bool negated() const noexcept { return own == nullptr && flag.starts_with("--no-"); }
 };
-
-using config_table = std::vector<config_key>;
 
 // All keys; those of the server's own options are in the section "options", with _ for -.
 // `otherwise`: the profile where none is configured.
@@ -150,19 +163,26 @@ config_table make_config_table(std::vector<detail::own_option>& own, server_prof
 
 // Of servers that are asked about tokens (config_keys_remote.cpp), at the end of the table.
 void add_remote_auth(config_table& to);
+// Of MCP servers behind this one (config_keys_tools.cpp), behind those.
+void add_bridge(config_table& to);
 
-// The keys of one tool, in the order of its table.
-enum class tool_key : std::uint8_t { timeout, concurrent, queue, rate, rate_burst, scopes };
-
-// What the operator may say of one tool; `section` is what faults call it: "tools.NAME".
-config_table make_tool_table(const std::string& section);
-
-// The sections whose keys are names, and what may be said of each of these: for "tools" that, else
-// scopes alone.
-inline constexpr const char* named_sections[] = {"tools", "prompts", "resources", "methods",
-                                                 "principals"};
+// The sections whose keys are names. Of most of these things scopes, perhaps with icons, are all
+// that can be said, for the others see config_keys_tools.hpp.
+inline constexpr const char* named_sections[] = {"tools",   "prompts",    "resources",
+                                                 "methods", "principals", "upstreams",
+                                                 "servers", "openapi",    "folders"};
 // Live, unlike the others.
 inline constexpr std::string_view principals_section = "principals";
+inline constexpr std::string_view upstreams_section = "upstreams";
+inline constexpr std::string_view servers_section = "servers";
+inline constexpr std::string_view openapi_section = "openapi";
+inline constexpr std::string_view folders_section = "folders";
+// Whether things in this section are made elsewhere, so that what is said here comes on top.
+constexpr bool is_about_others(std::string_view section) {
+    return section != upstreams_section && section != servers_section &&
+           section != openapi_section && section != folders_section;
+}
+// `section` is what faults call these keys: "tools.NAME".
 config_table make_named_table(const std::string& kind, const std::string& section);
 
 // What a value must be, for messages: "a number from 1 to 256".

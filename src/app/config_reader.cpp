@@ -4,81 +4,28 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <utility>
 
+#include <pillion/json.hpp>
+
+#include "app/yaml_scalar.hpp"
 #include "app/yaml_tree.hpp"
 
 namespace pillion::app {
 
 namespace {
 
-constexpr const char* all_named_sections = "tools, prompts, resources, methods, principals";
+std::string all_named_sections() {
+    std::string all;
+    for (const char* const name : named_sections) {
+        all.append(all.empty() ? "" : ", ").append(name);
+    }
+    return all;
+}
 
 bool is_named_section(std::string_view name) {
     return std::find(std::begin(named_sections), std::end(named_sections), name) !=
            std::end(named_sections);
-}
-
-// What a scalar without quotes is by itself (YAML 1.2.2 §10.3.2): nothing is converted, but a
-// number is no text and a text no number.
-enum class plain_kind : std::uint8_t { text, boolean, integer, real };
-
-bool all_of(std::string_view text, std::string_view allowed) {
-    return !text.empty() && text.find_first_not_of(allowed) == text.npos;
-}
-
-plain_kind kind_of(std::string_view text) {
-    for (const char* const word : {"true", "True", "TRUE", "false", "False", "FALSE"}) {
-        if (text == word) {
-            return plain_kind::boolean;
-        }
-    }
-    constexpr std::string_view digits = "0123456789";
-    if ((text.starts_with("0x") && all_of(text.substr(2), "0123456789abcdefABCDEF")) ||
-        (text.starts_with("0o") && all_of(text.substr(2), "01234567"))) {
-        return plain_kind::integer;
-    }
-    if (text.starts_with('-') || text.starts_with('+')) {
-        text.remove_prefix(1);
-    }
-    if (all_of(text, digits)) {
-        return plain_kind::integer;
-    }
-    for (const char* const word : {".inf", ".Inf", ".INF", ".nan", ".NaN", ".NAN"}) {
-        if (text == word) {
-            return plain_kind::real;
-        }
-    }
-    double ignored = 0;
-    const char* const end = text.data() + text.size();
-    const auto got = std::from_chars(text.data(), end, ignored);
-    const bool number = (got.ec == std::errc{} || got.ec == std::errc::result_out_of_range) &&
-                        got.ptr == end && !text.empty() && text.front() != '-' &&
-                        all_of(text, "0123456789.eE+-");
-    return number ? plain_kind::real : plain_kind::text;
-}
-
-// A number as JSON Schema sees it: 8080, 0x1F90, 8080.0 and 8.08e3 are the same integer.
-std::string integer_text(std::string_view text, plain_kind kind) {
-    if (kind == plain_kind::integer && text.starts_with('0') && text.size() > 2 &&
-        (text[1] == 'x' || text[1] == 'o')) {
-        std::int64_t value = 0;
-        const char* const end = text.data() + text.size();
-        const auto got = std::from_chars(text.data() + 2, end, value, text[1] == 'x' ? 16 : 8);
-        return got.ec == std::errc{} ? std::to_string(value) : std::string(text);
-    }
-    if (text.starts_with('+')) {
-        text.remove_prefix(1);
-    }
-    double value = 0;
-    constexpr double exact = 9007199254740992.0;
-    const auto got = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (got.ec == std::errc{} && std::floor(value) == value && std::abs(value) <= exact) {
-        return std::to_string(static_cast<std::int64_t>(value));
-    }
-    return std::string(text);
 }
 
 class file_reader {
@@ -127,10 +74,6 @@ class file_reader {
         }
     }
 
-    static plain_kind type_of(const yaml_node& node) {
-        return node.plain ? kind_of(node.text) : plain_kind::text;
-    }
-
     void read_section(const yaml_node::member& m) {
         std::string sections;
         std::string names;
@@ -144,7 +87,7 @@ class file_reader {
         }
         if (names.empty()) {
             return fault(m.at, "unknown section " + shown(m.name) + "; there are " + sections +
-                                   ", " + all_named_sections);
+                                   ", " + all_named_sections());
         }
         read_keys(m.name, names, tree_.at(m.value));
     }
@@ -181,26 +124,37 @@ class file_reader {
         for (const yaml_node::member& m : node.members) {
             const std::string section = kind + "." + name_in_path(m.name);
             const config_table keys = make_named_table(kind, section);
-            std::string names;
-            for (const config_key& key : keys) {
-                names += (names.empty() ? "" : ", ") + key.name;
-            }
             to.push_back({kind, m.name, m.at, std::vector<config_value>(keys.size())});
             file_reader(tree_, keys, from_, to.back().values, faults_)
-                .read_keys(section, names, tree_.at(m.value));
+                .read_keys(section, names_of(keys), tree_.at(m.value));
         }
+    }
+
+    static std::string names_of(const config_table& keys) {
+        std::string names;
+        for (const config_key& key : keys) {
+            names += (names.empty() ? "" : ", ") + key.name;
+        }
+        return names;
     }
 
     // As it is, unless it could be taken for something else.
     static std::string name_in_path(const std::string& name) {
-        const bool plain = all_of(name,
-                                  "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                  "0123456789_-.");
-        return plain && name.size() <= 64 ? name : shown(name);
+        constexpr std::string_view plain =
+            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
+        const bool clear = !name.empty() && name.find_first_not_of(plain) == name.npos;
+        return clear && name.size() <= 64 ? name : shown(name);
     }
 
     void read_key(const config_key& key, const yaml_node& node) {
         config_value& value = out_[static_cast<std::size_t>(&key - keys_.data())];
+        if (key.type == value_type::sections) {
+            return read_sections(key, node, value);
+        }
+        if (key.type == value_type::section || key.type == value_type::json ||
+            key.type == value_type::text_map) {
+            return read_mapping(key, node, value);
+        }
         if (node.what == yaml_node::kind::list && key.type == value_type::text_list) {
             value.given = true;
             for (const std::size_t item : node.items) {
@@ -209,6 +163,70 @@ class file_reader {
             return;
         }
         read_scalar(key, node, value);
+    }
+
+    void read_mapping(const config_key& key, const yaml_node& node, config_value& value) {
+        if (node.what != yaml_node::kind::map) {
+            return fault(node.at, key.path() + ": must be " + expected_of(key));
+        }
+        value.given = true;
+        value.places.push_back(node.at);
+        if (key.type == value_type::section) {
+            const config_table keys = key.inside(key.path());
+            value.inside.resize(keys.size());
+            file_reader(tree_, keys, from_, value.inside, faults_)
+                .read_keys(key.path(), names_of(keys), node);
+        } else if (key.type == value_type::json) {
+            json::builder text;
+            if (!yaml_to_json(tree_, node, text)) {
+                return fault(node.at, key.path() + ": holds a number that JSON has not");
+            }
+            value.texts.emplace_back(text.text());
+        } else {
+            for (const yaml_node::member& m : node.members) {
+                read_text_of(key, m, value);
+            }
+        }
+    }
+
+    void read_sections(const config_key& key, const yaml_node& node, config_value& value) {
+        if (node.what != yaml_node::kind::list) {
+            value.given = true;
+            return read_one_of(key, node, value);
+        }
+        value.given = true;
+        for (const std::size_t item : node.items) {
+            read_one_of(key, tree_.at(item), value);
+        }
+    }
+
+    void read_one_of(const config_key& key, const yaml_node& node, config_value& value) {
+        if (node.what != yaml_node::kind::map) {
+            return fault(node.at, key.path() + ": must be " + expected_of(key));
+        }
+        const config_table keys = key.inside(key.path());
+        config_value& one = value.inside.emplace_back();
+        one.given = true;
+        one.places.push_back(node.at);
+        one.inside.resize(keys.size());
+        file_reader(tree_, keys, from_, one.inside, faults_)
+            .read_keys(key.path(), names_of(keys), node);
+    }
+
+    // A text of a text_map.
+    void read_text_of(const config_key& key, const yaml_node::member& m, config_value& value) {
+        const yaml_node& node = tree_.at(m.value);
+        std::string why;
+        std::string expanded;
+        if (node.what != yaml_node::kind::scalar) {
+            return fault(node.at, key.path() + "." + name_in_path(m.name) + ": must be a text");
+        }
+        if (!substitute(node.text, from_, expanded, why)) {
+            return fault(node.at, key.path() + "." + name_in_path(m.name) + ": " + why);
+        }
+        value.names.push_back(m.name);
+        value.texts.push_back(std::move(expanded));
+        value.places.push_back(node.at);
     }
 
     void read_scalar(const config_key& key, const yaml_node& node, config_value& value) {
@@ -252,14 +270,10 @@ class file_reader {
                 return number || text == "auto";
             case value_type::bytes:
                 text = number ? integer_text(text, kind) : text;
-                return number || !kind_is_integer(text);
+                return number || !is_integer_text(text);
             default:
                 return kind == plain_kind::text;
         }
-    }
-
-    static bool kind_is_integer(const std::string& text) {
-        return kind_of(text) == plain_kind::integer;
     }
 
     void refuse(const config_key& key, const yaml_node& node, bool hidden) {
@@ -284,8 +298,8 @@ class file_reader {
 
 }  // namespace
 
-bool read_whole_file(const std::string& path, std::string& out, std::string& fault) {
-    constexpr std::size_t bytes_max = yaml_tree::bytes_max;
+bool read_whole_file(const std::string& path, std::string& out, std::string& fault,
+                     std::size_t bytes_max) {
     // Not blocking: to open a pipe that nobody writes to would hold up the reload, and the shutdown
     // behind it, for ever.
     const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -293,10 +307,15 @@ bool read_whole_file(const std::string& path, std::string& out, std::string& fau
     const bool regular = fd >= 0 && ::fstat(fd, &what) == 0 && S_ISREG(what.st_mode);
     std::size_t size = 0;
     ssize_t got = regular ? 1 : -1;
-    out.assign(regular ? bytes_max + 1 : 0, '\0');
+    // What it has now, and one byte to see whether it grows.
+    const std::size_t known = regular ? static_cast<std::size_t>(what.st_size) : 0;
+    out.assign(regular ? std::min(std::max(known, std::size_t{4096}), bytes_max) + 1 : 0, '\0');
     while (got > 0 && size < out.size()) {
         got = ::read(fd, out.data() + size, out.size() - size);
         size += got > 0 ? static_cast<std::size_t>(got) : 0;
+        if (size == out.size() && size <= bytes_max) {
+            out.resize(std::min(2 * size, bytes_max + 1));
+        }
     }
     if (fd >= 0) {
         ::close(fd);
@@ -305,7 +324,7 @@ bool read_whole_file(const std::string& path, std::string& out, std::string& fau
     if (got < 0 || size > bytes_max) {
         fault = fd >= 0 && !regular ? "it is no regular file"
                 : got < 0           ? "it cannot be read"
-                                    : "it is larger than 1 MiB";
+                          : "it is larger than " + std::to_string(bytes_max >> 20) + " MiB";
         return false;
     }
     return true;

@@ -13,8 +13,10 @@
 
 namespace pillion::app {
 
-// The text of a regular file of at most 1 MiB. False with a fault that does not name it.
-bool read_whole_file(const std::string& path, std::string& out, std::string& fault);
+// The text of a regular file of at most so many bytes, 1 MiB where nothing is said. False with a
+// fault that does not name it.
+bool read_whole_file(const std::string& path, std::string& out, std::string& fault,
+                     std::size_t bytes_max = 1024 * 1024);
 
 // Reads a configuration. The values are complete, and the faults empty, when all is well; otherwise
 // what is good is there beside the faults. Keys are checked one by one, settings.hpp checks them

@@ -69,6 +69,17 @@ void plain_forms(json::builder& b, const config_key& key) {
             return text_with(b, "pattern", size_with_unit);
         case value_type::choice:
             return word_list(b, key.words);
+        case value_type::text_map:
+            b.begin_object().member("type", "object").key("additionalProperties").begin_object();
+            b.key("type").begin_array().value("string").value("number").value("boolean");
+            b.end_array().end_object().end_object();
+            return;
+        case value_type::json:
+            b.begin_object().member("type", "object").end_object();
+            return;
+        case value_type::section:
+        case value_type::sections:
+            return;  // see add_key()
     }
 }
 
@@ -86,13 +97,55 @@ std::string description_of(const config_key& key) {
     return said + (key.live ? ". SIGHUP changes it." : ". Changed by a restart.");
 }
 
+// `keys`, which are all there are in their mapping.
+void add_keys(json::builder& b, const config_table& keys);
+
+// One of them, or a list; ends what add_key() has begun.
+// NOLINTNEXTLINE(misc-no-recursion)
+void add_sections(json::builder& b, const config_key& key) {
+    const auto one = [&b, &key] {
+        b.begin_object().member("type", "object");
+        add_keys(b, key.inside(key.name));
+        b.end_object();
+    };
+    b.key("anyOf").begin_array();
+    one();
+    b.begin_object().member("type", "array").key("items");
+    one();
+    b.end_object();
+    b.end_array().end_object();
+}
+
+// Sections nest once: tools.NAME.command.
+// NOLINTNEXTLINE(misc-no-recursion)
 void add_key(json::builder& b, const config_key& key) {
     b.key(key.name).begin_object();
     b.member("description", description_of(key));
+    if (key.type == value_type::section) {
+        b.member("type", "object");
+        add_keys(b, key.inside(key.name));
+        b.end_object();
+        return;
+    }
+    if (key.type == value_type::sections) {
+        return add_sections(b, key);
+    }
     b.key("anyOf").begin_array();
     plain_forms(b, key);
-    text_with(b, "pattern", variable);
+    if (key.type != value_type::text_map && key.type != value_type::json) {
+        text_with(b, "pattern", variable);
+    }
     b.end_array().end_object();
+}
+
+// NOLINTNEXTLINE(misc-no-recursion)
+void add_keys(json::builder& b, const config_table& keys) {
+    b.member("additionalProperties", false);
+    b.key("properties").begin_object();
+    for (const config_key& key : keys) {
+        add_key(b, key);
+    }
+    b.end_object();
 }
 
 void add_section(json::builder& b, const config_table& keys, const std::string& section) {
@@ -124,12 +177,8 @@ void add_named(json::builder& b, const std::string& kind, const char* descriptio
     b.member("description", description);
     b.key("additionalProperties");
     section();
-    b.member("additionalProperties", false);
-    b.key("properties").begin_object();
-    for (const config_key& key : make_named_table(kind, kind)) {
-        add_key(b, key);
-    }
-    b.end_object().end_object().end_object();
+    add_keys(b, make_named_table(kind, kind));
+    b.end_object().end_object();
 }
 
 // Compact JSON with a line for each member, two blanks a level.
@@ -188,9 +237,10 @@ std::string config_schema(const config_table& keys, const std::string& program) 
             add_section(b, keys, key.section);
         }
     }
-    add_named(b, "tools",
-              "Limits of tools by name, and the scopes their callers need; they win over those in "
-              "the code.");
+    add_named(
+        b, "tools",
+        "Tools by name: limits and scopes, which win over those in the code, and with command "
+        "or http a tool that is made here.");
     add_named(b, "prompts", "The scopes that callers of prompts need, by name.");
     add_named(b, "resources",
               "The scopes that readers of registered resources and templates need, by URI.");
@@ -198,6 +248,10 @@ std::string config_schema(const config_table& keys, const std::string& program) 
     add_named(b, "principals",
               "Who is let in of those for whom the system or a certificate vouches, and what they "
               "may use: the scopes here, or everything where none are said.");
+    add_named(b, "upstreams", "Services that tools ask over HTTP, by name.");
+    add_named(b, "servers", "MCP servers whose tools, prompts and resources are offered here.");
+    add_named(b, "openapi", "Descriptions of services whose operations become tools.");
+    add_named(b, "folders", "Directories whose files are resources.");
     b.end_object().end_object();
     return indented(b.text());
 }

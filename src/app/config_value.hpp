@@ -20,15 +20,17 @@ struct config_value {
     bool from_environment = false;
     std::vector<std::string> texts;  // as meant; booleans and numbers in their plain spelling
     std::vector<file_place> places;  // of each text, where they are from the file
-    std::int64_t number = 0;         // count, milliseconds, bytes, or 0 and 1
+    std::vector<std::string> names;  // text_map: of each text
+    // section: by its keys. sections: one for each, which holds that.
+    std::vector<config_value> inside;
+    std::int64_t number = 0;  // count, milliseconds, bytes, or 0 and 1
 
     std::string_view text() const noexcept {
         return texts.empty() ? std::string_view() : std::string_view(texts.front());
     }
 };
 
-// What the file says of one thing that has a name: in the section "tools" by tool_key, in the
-// others of named_sections its scopes alone.
+// What the file says of one thing that has a name, by the keys of make_named_table().
 struct named_values {
     std::string section;
     std::string name;

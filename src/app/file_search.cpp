@@ -96,7 +96,7 @@ task<tool_result> file_server::search_files(context& ctx, json::view arguments) 
     what.context_lines = static_cast<std::size_t>(
         bounded(arguments["context_lines"], 0, 0, files::search_context_lines_max));
     std::string fault;
-    const std::unique_ptr<files::search> job = files::search::make(tree_, what, fault);
+    const std::unique_ptr<files::search> job = files::search::make(served(), what, fault);
     if (job == nullptr) {
         co_return ctx.error(fault);
     }

@@ -11,41 +11,12 @@ namespace pillion::app {
 namespace {
 
 constexpr std::string_view uri_prefix = "pillion://files/";
-// Files looked up at a time for a page of resources; a page is 50 by default.
-constexpr std::size_t resource_batch = 64;
 // Entries in one answer of list_files.
 constexpr std::size_t list_entries = 200;
 // Bytes in one answer of read_file unless asked for otherwise.
 constexpr std::int64_t read_bytes_default = 64 * 1024;
-// Values in one answer to completion/complete.
-constexpr std::size_t completions_max = 100;
 // Bytes of the longest UTF-8 sequence.
 constexpr std::size_t character_bytes_max = 4;
-
-std::string uri_of(std::string_view path) {
-    return std::string(uri_prefix) + files::encode_path(path);
-}
-
-std::optional<std::string> path_of(std::string_view uri) {
-    return uri.starts_with(uri_prefix) ? files::decode_path(uri.substr(uri_prefix.size()))
-                                       : std::nullopt;
-}
-
-// Adds all files of a batch; false when the page was full before.
-bool add_all(const files::page& batch, resource_page& page) {
-    for (const files::entry& one : batch.entries) {
-        const std::string uri = uri_of(one.path);
-        const std::string modified = files::iso8601(one.modified_s);
-        resource_entry listed(uri, one.path);
-        listed.mime_type = files::mime_by_name(one.path);
-        listed.size = static_cast<std::int64_t>(one.size);
-        listed.last_modified = modified;
-        if (!page.add(listed)) {
-            return false;
-        }
-    }
-    return true;
-}
 
 void write_entry(json::builder& out, const files::entry& one) {
     const bool file = one.kind == files::entry_kind::file;
@@ -144,14 +115,14 @@ std::string describe(std::string_view path, std::string_view mime, const portion
     return std::string(out.text());
 }
 
-tool_result portion_result(context& ctx, std::string_view path, const portion& part,
-                           std::uint64_t asked) {
+tool_result portion_result(context& ctx, std::string_view path, const std::string& uri,
+                           const portion& part, std::uint64_t asked) {
     const std::string_view mime = files::mime_type(path, part.text);
     tool_result answer = ctx.result();
     if (part.text) {
         answer.text(part.bytes);
     } else {
-        answer.resource_blob(uri_of(path), mime, part.bytes);
+        answer.resource_blob(uri, mime, part.bytes);
     }
     const std::string note = remark(part, asked);
     if (!note.empty()) {
@@ -209,83 +180,6 @@ schema read_output() {
 
 }  // namespace
 
-bool file_server::owns(std::string_view uri) const noexcept { return uri.starts_with(uri_prefix); }
-
-task<result<bool>> file_server::list(context& ctx, std::string_view after, resource_page& page) {
-    std::string from;
-    if (!after.empty()) {
-        std::optional<std::string> path = path_of(after);
-        if (!path) {
-            co_return error(errc::invalid, "not the name of a file resource");
-        }
-        from = std::move(*path);
-    }
-    while (!ctx.stopped()) {
-        auto work = [this, &from] { return tree_.walk({}, from, resource_batch, false); };
-        const result<files::page> batch = co_await ctx.blocking(work);
-        if (!batch) {
-            co_return batch.error();
-        }
-        if (!add_all(*batch, page)) {
-            co_return true;
-        }
-        if (!batch->more) {
-            co_return false;
-        }
-        from = batch->next;
-    }
-    co_return error(errc::cancelled, "the request was stopped");
-}
-
-task<resource_result> file_server::read(context& ctx, std::string_view uri) {
-    const std::optional<std::string> path = path_of(uri);
-    if (!path || path->empty()) {
-        co_return ctx.not_found();
-    }
-    auto work = [this, &path] { return tree_.read(*path, 0, files::read_bytes_max); };
-    const result<files::slice> got = co_await ctx.blocking(work);
-    if (!got) {
-        const bool absent =
-            got.error().kind == errc::invalid || got.error().kind == errc::unsupported;
-        if (absent) {
-            co_return ctx.not_found();
-        }
-        co_return ctx.unreadable(got.error());
-    }
-    if (got->bytes.size() < got->size_total) {
-        const error too_large(errc::too_large,
-                              "The file is over 1 MiB: read it in parts with the tool read_file");
-        co_return ctx.unreadable(too_large);
-    }
-    resource_result answer = ctx.contents();
-    const bool text = files::is_text(got->bytes);
-    const std::string_view mime = files::mime_type(*path, text);
-    if (text) {
-        answer.text(uri, mime, got->bytes);
-    } else {
-        answer.blob(uri, mime, got->bytes);
-    }
-    co_return answer;
-}
-
-void file_server::subscribed(std::string_view uri, bool on) {
-    std::optional<std::string> path = path_of(uri);
-    if (!path) {
-        return;
-    }
-    const std::lock_guard lock(mutex_);
-    if (on) {
-        wanted_.insert(std::move(*path));
-    } else {
-        wanted_.erase(*path);
-    }
-}
-
-std::vector<std::string> file_server::wanted() const {
-    const std::lock_guard lock(mutex_);
-    return {wanted_.begin(), wanted_.end()};
-}
-
 task<tool_result> file_server::list_files(context& ctx, json::view arguments) const {
     const std::string_view path = arguments["path"].str();
     const bool recursive = arguments["recursive"].boolean();
@@ -298,8 +192,8 @@ task<tool_result> file_server::list_files(context& ctx, json::view arguments) co
     while (all.more && all.entries.size() < list_entries && !ctx.stopped()) {
         const std::size_t room = list_entries - all.entries.size();
         auto work = [this, path, recursive, room, &after] {
-            return recursive ? tree_.walk(path, *after, room, true)
-                             : tree_.list(path, *after, room);
+            return recursive ? served().walk(path, *after, room, true)
+                             : served().list(path, *after, room);
         };
         result<files::page> part = co_await ctx.blocking(work);
         if (!part) {
@@ -322,35 +216,18 @@ task<tool_result> file_server::read_file(context& ctx, json::view arguments) con
         std::clamp<std::int64_t>(length, 1, static_cast<std::int64_t>(files::read_bytes_max)));
     // A little more, so that a character at the end can be told from bytes that are no text.
     auto work = [this, path, from, size] {
-        return tree_.read(path, from, size + 2 * character_bytes_max);
+        return served().read(path, from, size + 2 * character_bytes_max);
     };
     const result<files::slice> got = co_await ctx.blocking(work);
     if (!got) {
         co_return ctx.error(got.error());
     }
-    co_return portion_result(ctx, path, cut(*got, from, size), from);
+    co_return portion_result(ctx, path, uri_of(path), cut(*got, from, size), from);
 }
 
-task<completion_result> file_server::complete(context& ctx, std::string_view typed) const {
-    auto work = [this, typed] { return tree_.complete(typed, completions_max + 1); };
-    const result<std::vector<std::string>> got = co_await ctx.blocking(work);
-    completion_result answer = ctx.completion();
-    const std::size_t found = got ? got->size() : 0;
-    for (std::size_t i = 0; i < std::min(found, completions_max); ++i) {
-        answer.add((*got)[i]);
-    }
-    const bool more = found > completions_max;
-    answer.total(more ? -1 : static_cast<std::int64_t>(found), more);
-    co_return answer;
-}
-
-std::unique_ptr<files::watch> file_server::tell_changes(server& to) const {
-    files::watch_sink sink;
-    sink.updated = [&to](std::string_view path) { to.resource_updated(uri_of(path)); };
-    sink.listed = [&to] { to.resources_changed(); };
-    sink.wanted = [this] { return wanted(); };
-    return std::make_unique<files::watch>(tree_, std::move(sink));
-}
+file_server::file_server(files::tree served) noexcept
+    : resource_folder(std::move(served), std::string(uri_prefix), {},
+                      "The file is over 1 MiB: read it in parts with the tool read_file") {}
 
 result<std::shared_ptr<file_server>> add_file_server(server& to, const std::string& root,
                                                      files::options how) {

@@ -37,6 +37,19 @@ class key_reader {
 
     // About the `index`th text of a key, in the words of who gave it.
     void fault(key_id id, std::size_t index, const std::string& text);
+    // About a place of the file.
+    void fault_at(file_place at, std::string text) {
+        if (faults_.size() < config_faults_max) {
+            faults_.push_back({at, std::move(text)});
+        }
+    }
+    std::size_t fault_count() const noexcept { return faults_.size(); }
+    // A name of a file in the configuration file, as it can be opened.
+    std::string path_in_folder(const std::string& path) const {
+        return path.starts_with('/') || folder_.empty() ? path : folder_ + "/" + path;
+    }
+    const std::vector<named_values>& named() const noexcept { return values_.named; }
+    const std::string& folder() const noexcept { return folder_; }
     // The `index`th file that a key names. False with a fault; else the file is one to be watched.
     bool read_file(key_id id, std::size_t index, settings& to, std::string& text);
     // A secret: the value, or the text of the file it names. False with a fault, which shows the

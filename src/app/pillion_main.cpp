@@ -3,11 +3,13 @@
 //     pillion [serve] [--root DIR] [--hidden] [--no-ignore] [--port N] …
 //     pillion stdio [--root DIR] [--hidden] [--no-ignore]
 #include <string>
+#include <vector>
 
 #include <pillion/server.hpp>
 
 #include "app/builtins.hpp"
 #include "app/file_server.hpp"
+#include "app/folders.hpp"
 #include "app/meta_resources.hpp"
 
 int main(int argc, char** argv) {
@@ -37,6 +39,7 @@ int main(int argc, char** argv) {
     // Both end before the server does, the watch first.
     std::shared_ptr<app::file_server> served;
     std::unique_ptr<files::watch> watching;
+    std::vector<app::served_folder> watched_folders;
     s.on_start([&](server& starting) {
         files::options how;
         how.hidden = hidden;
@@ -47,7 +50,7 @@ int main(int argc, char** argv) {
         }
         served = std::move(*added);
         watching = served->tell_changes(starting);
-        return ok();
+        return app::add_folders(starting, watched_folders);
     });
     return s.main(argc, argv);
 }

@@ -58,6 +58,7 @@ std::unique_ptr<const mcp::registry> prepare(server& s, std::string& fault) {
     }
     std::vector<std::string> warnings;
     mcp::apply_operator_limits(s.state().defs, warnings);
+    mcp::apply_operator_icons(s.state().defs, warnings);
     // A rule that protects nothing is none.
     if (!mcp::apply_operator_scopes(s.state().defs, fault)) {
         return nullptr;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "app/config_reader.hpp"
+#include "app/tool_settings.hpp"
 #include "base/log.hpp"
 
 namespace pillion::app {
@@ -34,15 +35,21 @@ bool same(const config_key& key, const config_value& left, const config_value& r
 
 std::vector<named_values> named_of(const config_values& all, const std::string& section) {
     std::vector<named_values> found;
-    std::copy_if(all.named.begin(), all.named.end(), std::back_inserter(found),
-                 [&section](const named_values& one) { return one.section == section; });
+    // Tools that the configuration makes are made anew.
+    std::copy_if(
+        all.named.begin(), all.named.end(), std::back_inserter(found),
+        [&section](const named_values& one) { return one.section == section && !makes_tool(one); });
     return found;
 }
 
+// NOLINTNEXTLINE(misc-no-recursion)
+bool same_value(const config_value& a, const config_value& b) {
+    return a.given == b.given && a.number == b.number && a.texts == b.texts &&
+           std::equal(a.inside.begin(), a.inside.end(), b.inside.begin(), b.inside.end(),
+                      same_value);
+}
+
 bool same_named(const std::vector<named_values>& left, const std::vector<named_values>& right) {
-    const auto same_value = [](const config_value& a, const config_value& b) {
-        return a.given == b.given && a.number == b.number && a.texts == b.texts;
-    };
     return std::equal(left.begin(), left.end(), right.begin(), right.end(),
                       [&](const named_values& a, const named_values& b) {
                           return a.name == b.name && std::equal(a.values.begin(), a.values.end(),
@@ -82,6 +89,7 @@ std::string names_of(const std::vector<bool>& waiting, const configuration& runn
     }
     for (const char* const section : named_sections) {
         if (section != principals_section &&
+            (is_about_others(section) || section == folders_section) &&
             !same_named(named_of(running.values, section), named_of(next.values, section))) {
             names.append(names.empty() ? "" : ", ").append(section);
         }
@@ -91,7 +99,7 @@ std::string names_of(const std::vector<bool>& waiting, const configuration& runn
 
 }  // namespace
 
-bool load(configuration& to, config_faults& faults) {
+bool read_values(configuration& to, config_faults& faults) {
     const std::size_t before = faults.size();
     config_values from_file(to.keys.size());
     std::string text;
@@ -106,8 +114,20 @@ bool load(configuration& to, config_faults& faults) {
     const config_values variables = read_environment(to.keys, process_environment());
     from_file = merged(to.keys, std::move(from_file), variables);
     to.values = merged(to.keys, std::move(from_file), to.flags);
-    to.made = std::make_shared<const settings>(
-        make_settings(to.keys, to.values, folder_of(to.file), to.serving, faults));
+    return faults.size() == before;
+}
+
+bool load(configuration& to, config_faults& faults) {
+    const std::size_t before = faults.size();
+    read_values(to, faults);
+    if (to.values.empty()) {
+        return false;  // the file could not be read
+    }
+    settings made = make_settings(to.keys, to.values, folder_of(to.file), to.serving, faults);
+    if (!to.file.empty()) {
+        made.watched.push_back(to.file);
+    }
+    to.made = std::make_shared<const settings>(std::move(made));
     return faults.size() == before;
 }
 
@@ -126,7 +146,15 @@ void reloader::request(io::offload& helpers, io::reactor& home,
     shared->next.flags = now_.flags;
     shared->next.serving = now_.serving;
     busy_ = helpers.submit(
-        home, [shared] { shared->good = load(shared->next, shared->faults); },
+        home,
+        [shared, running = now_.made, offers = &offer_] {
+            std::string why;
+            shared->good = load(shared->next, shared->faults);
+            if (shared->good && !(*offers)(*running, *shared->next.made, why)) {
+                shared->good = false;
+                shared->faults.push_back({{}, why});
+            }
+        },
         [this, shared, &helpers, &home, apply] {
             busy_ = false;
             finish(*shared, apply);

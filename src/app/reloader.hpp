@@ -28,6 +28,10 @@ struct configuration {
     configuration() {}  // NOLINT(modernize-use-equals-default): no aggregate
 };
 
+// Reads the file of `to` and the environment, and merges the flags: all that was said, before
+// anything is made of it. False with faults.
+bool read_values(configuration& to, config_faults& faults);
+
 // Reads the file of `to`, merges the flags and makes its settings. False with faults.
 bool load(configuration& to, config_faults& faults);
 
@@ -35,7 +39,12 @@ class reloader {
  public:
     using settings_ref = std::shared_ptr<const settings>;
 
-    explicit reloader(configuration start) : now_(std::move(start)) {}
+    // Puts into force what the server offers by other settings, or says why it cannot; on a helper
+    // thread, one at a time.
+    using offer = std::function<bool(const settings& from, const settings& to, std::string& fault)>;
+
+    reloader(configuration start, offer offers)
+        : now_(std::move(start)), offer_(std::move(offers)) {}
 
     const settings_ref& running() const noexcept { return now_.made; }
 
@@ -55,6 +64,7 @@ class reloader {
     void finish(attempt& done, const std::function<void(settings_ref)>& apply);
 
     configuration now_;
+    offer offer_;
     bool busy_ = false;
     bool again_ = false;
 };

@@ -7,8 +7,11 @@
 #include <mutex>
 #include <thread>
 
+#include "app/bridge_host.hpp"
 #include "app/guard_settings.hpp"
 #include "app/key_keeper.hpp"
+#include "app/made_tools.hpp"
+#include "app/ready_follower.hpp"
 #include "app/server_state.hpp"
 #include "app/shard.hpp"
 #include "base/cpu.hpp"
@@ -16,6 +19,7 @@
 #include "base/log.hpp"
 #include "io/blocking_pool.hpp"
 #include "io/file_watch.hpp"
+#include "io/service_manager.hpp"
 #include "io/signals.hpp"
 
 namespace pillion::app {
@@ -80,9 +84,14 @@ class http_runner {
  public:
     http_runner(server& s, std::unique_ptr<const mcp::registry> registered, configuration start)
         : state_(s.state()),
-          config_(std::move(start)),
-          service_(std::move(registered), s, pool_, set().threads, set().service) {
+          config_(std::move(start), offer_of(s)),
+          service_(std::move(registered), s, pool_, set().threads, set().service),
+          bridge_(s, pool_),
+          follower_(set().ready_follow, set().ready_interval_ms) {
         std::vector<mcp::ready_check> checks = state_.checks;
+        for (mcp::ready_check& one : follower_.checks()) {
+            checks.push_back(std::move(one));
+        }
         if (set().access != nullptr) {
             set().keys->keep(auth::sources_of(*set().access));
             checks.push_back({"issuer_keys", [keys = set().keys] { return keys->complete(); }});
@@ -128,7 +137,14 @@ class http_runner {
             metrics_address_ = io::local_address(metrics_socket.fd());
             shards_[0]->serve_metrics(std::move(metrics_socket), *set().metrics_listen);
         }
+        {
+            const std::lock_guard lock(state_.mutex);
+            state_.running = &service_;
+        }
+        // Who has connected before waits: who asks first finds all tools.
+        bridge_.bring_up(shards_[0]->loop(), set().servers);
         start_threads();
+        shards_[0]->listen();
         serve_first(urls);
         return finish();
     }
@@ -148,6 +164,7 @@ class http_runner {
                     failed_ = true;
                     return;
                 }
+                shards_[i]->listen();
                 {
                     const std::lock_guard lock(up_mutex_);
                     up_[i] = true;
@@ -201,15 +218,17 @@ class http_runner {
         if (!set().watched.empty() && !renewed.start(set().watched)) {
             log::warn("files.not_watched", {log::kv("then", "SIGHUP reads them again")});
         }
+        renewed_ = &renewed;
         {
             const std::lock_guard lock(state_.mutex);
-            state_.running = &service_;
             state_.stop = [this, &loop] { loop.post([this] { begin_drain(); }); };
         }
         key_keeper keeper(loop, pool_, set().keys, [this] { take_keys(); });
         keeper.change(set());
         keeper_ = &keeper;
+        follower_.start(loop, pool_, set().authorities);
         announce(urls);
+        io::tell_manager("READY=1");
         // What was said so far stands in its order.
         log::start_writer();
         if (failed_) {
@@ -222,10 +241,14 @@ class http_runner {
             state_.stop = nullptr;
         }
         signals.close();
+        renewed_ = nullptr;
         renewed.close();
         keeper_ = nullptr;
         keeper.close();
-        while (!signals.closed() || !renewed.closed() || config_.busy() || !keeper.idle()) {
+        follower_.close();
+        bridge_.close();
+        while (!signals.closed() || !renewed.closed() || config_.busy() || !keeper.idle() ||
+               !bridge_.idle() || !follower_.idle()) {
             loop.run_one(10'000'000);
         }
         shards_[0]->close();
@@ -263,6 +286,10 @@ class http_runner {
         if (keeper_ != nullptr) {
             keeper_->change(*to);
         }
+        if (renewed_ != nullptr && !to->watched.empty() && !renewed_->change(to->watched)) {
+            log::warn("files.not_watched", {log::kv("then", "SIGHUP reads them again")});
+        }
+        bridge_.change(to->servers);
         shards_[0]->change(to);
         const std::lock_guard lock(up_mutex_);
         for (std::size_t i = 1; i < shards_.size(); ++i) {
@@ -284,6 +311,7 @@ class http_runner {
 
     void begin_drain() {
         draining_ = true;
+        io::tell_manager("STOPPING=1");
         shards_[0]->drain();
         const std::lock_guard lock(up_mutex_);
         for (std::size_t i = 1; i < shards_.size(); ++i) {
@@ -318,10 +346,13 @@ class http_runner {
     reloader config_;
     io::blocking_pool pool_;
     mcp::service service_;
+    bridge_host bridge_;
+    ready_follower follower_;
     std::string metrics_address_;  // empty: none
     std::vector<std::unique_ptr<shard>> shards_;
     std::vector<std::thread> threads_;
-    key_keeper* keeper_ = nullptr;  // while shard 0 runs
+    key_keeper* keeper_ = nullptr;       // while shard 0 runs
+    io::file_watch* renewed_ = nullptr;  // likewise
     std::atomic<std::size_t> ready_{0};
     std::atomic<bool> failed_{false};
     std::mutex up_mutex_;  // guards up_

@@ -4,7 +4,9 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "app/bridge_host.hpp"
 #include "app/leak_report.hpp"
+#include "app/made_tools.hpp"
 #include "app/server_state.hpp"
 #include "base/limits.hpp"
 #include "base/log.hpp"
@@ -25,10 +27,11 @@ class stdio_runner {
     stdio_runner(server& s, std::unique_ptr<const mcp::registry> registered, configuration start,
                  std::unique_ptr<io::backend> with)
         : state_(s.state()),
-          config_(std::move(start)),
+          config_(std::move(start), offer_of(s)),
           service_(std::move(registered), s, pool_, 1, set().service),
           loop_(std::move(with)),
           engine_(std::make_unique<mcp::engine>(service_, loop_, 0)),
+          bridge_(s, pool_),
           limit_(&stdio_runner::on_limit, this) {
         transport_ = std::make_unique<mcp::stdio_transport>(
             *engine_, std::make_unique<io::stdio_stream>(loop_), [this] { on_pipe_end(); });
@@ -36,9 +39,6 @@ class stdio_runner {
 
     int run() {
         io::signal_watch signals(loop_, [this](int number) { on_signal(number); });
-        if (!signals.start()) {
-            log::error("signals.failed", {});
-        }
         {
             const std::lock_guard lock(state_.mutex);
             state_.running = &service_;
@@ -46,6 +46,11 @@ class stdio_runner {
         }
         loop_.set_output(set().output);
         log::start_writer();
+        // Nobody is listened to before: who asks first finds all tools.
+        bridge_.bring_up(loop_, set().servers);
+        if (!signals.start()) {
+            log::error("signals.failed", {});
+        }
         transport_->start();
         loop_.run();
         {
@@ -54,16 +59,20 @@ class stdio_runner {
             state_.stop = nullptr;
         }
         limit_.cancel();
+        if (in_time_) {
+            engine_->stop_all();
+            in_time_ = engine_->end_parts();
+        }
         if (!in_time_) {
             log::error("shutdown.grace_exceeded", {});
             log::stop_writer(limits::log_patience_ms);
             std::_Exit(EXIT_FAILURE);
         }
         signals.close();
-        while (!signals.closed() || config_.busy()) {
+        bridge_.close();
+        while (!signals.closed() || config_.busy() || !bridge_.idle()) {
             loop_.run_one(10'000'000);
         }
-        engine_->stop_all();
         transport_.reset();
         engine_.reset();
         loop_.drain(1000);
@@ -94,6 +103,7 @@ class stdio_runner {
             return;
         }
         loop_.set_output(to->output);
+        bridge_.change(to->servers);
         // The settings own the options.
         engine_->change(std::shared_ptr<const mcp::service_options>(to, &to->service));
     }
@@ -150,6 +160,7 @@ class stdio_runner {
     io::reactor loop_;
     std::unique_ptr<mcp::engine> engine_;
     std::unique_ptr<mcp::stdio_transport> transport_;
+    bridge_host bridge_;
     io::timer limit_;
     bool draining_ = false;
     bool hurried_ = false;

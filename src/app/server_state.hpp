@@ -10,10 +10,12 @@
 
 #include <pillion/server.hpp>
 
+#include "app/folder_setting.hpp"
 #include "base/limits.hpp"
 #include "base/unique_function.hpp"
 #include "mcp/definitions.hpp"
 #include "mcp/service.hpp"
+#include "sidecar/bridge_resources.hpp"
 
 namespace pillion::app {
 class test_host;
@@ -34,13 +36,16 @@ struct server_state {
     std::vector<own_option> options;
     std::vector<std::function<result<void>(server&)>> hooks;  // emptied when they have run
     std::vector<mcp::ready_check> checks;
-    bool tls = false;                      // addresses of TCP speak https…
-    bool certificates = false;             // … and clients show who they are there
-    bool principals = false;               // … of whom some are listed
-    bool tokens = false;                   // or by a token, everywhere
-    bool api_keys = false;                 // … or by a key
-    bool metrics_users = false;            // /metrics asks for passwords
-    bool proxies = false;                  // some are believed what they say of clients
+    bool tls = false;                          // addresses of TCP speak https…
+    bool certificates = false;                 // … and clients show who they are there
+    bool principals = false;                   // … of whom some are listed
+    bool tokens = false;                       // or by a token, everywhere
+    bool api_keys = false;                     // … or by a key
+    bool metrics_users = false;                // /metrics asks for passwords
+    bool proxies = false;                      // some are believed what they say of clients
+    std::vector<app::folder_setting> folders;  // that the configuration wants offered
+    // Null: no servers behind this one.
+    std::shared_ptr<sidecar::bridge_resources> bridged;
     std::weak_ptr<app::test_host> tested;  // while test clients are connected
 
     std::mutex update_mutex;          // one update at a time

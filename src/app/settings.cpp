@@ -3,11 +3,17 @@
 #include <algorithm>
 #include <utility>
 
+#include "app/config_keys_tools.hpp"
 #include "app/config_reader.hpp"
+#include "app/file_settings.hpp"
 #include "app/guard_settings.hpp"
+#include "app/item_settings.hpp"
 #include "app/key_reader.hpp"
 #include "app/remote_access.hpp"
 #include "app/remote_settings.hpp"
+#include "app/server_settings.hpp"
+#include "app/tool_settings.hpp"
+#include "io/service_manager.hpp"
 #include "mcp/memory_task_store.hpp"
 
 namespace pillion::app {
@@ -52,6 +58,8 @@ class settings_maker : private key_reader {
                 : io == "epoll" ? io::backend_mode::epoll
                                 : io::backend_mode::automatic;
         to.drain_timeout_ms = number(key_id::drain_timeout, to.drain_timeout_ms);
+        to.ready_follow = of(key_id::ready_follow).texts;
+        to.ready_interval_ms = number(key_id::ready_interval, to.ready_interval_ms);
         log::parse_level(text(key_id::log_level), to.log_level);
         to.json_log = text(key_id::log_format) == "json";
         mcp::service_options& s = to.service;
@@ -76,6 +84,9 @@ class settings_maker : private key_reader {
         for (const named_values& one : values_.named) {
             read_named(one, to);
         }
+        read_tools(*this, to);
+        read_servers(*this, to);
+        read_file_settings(*this, to);
         mcp::memory_task_store::caps caps;
         caps.tasks = size(key_id::tasks, caps.tasks);
         caps.tasks_per_owner = size(key_id::tasks_per_owner, caps.tasks_per_owner);
@@ -145,12 +156,21 @@ class settings_maker : private key_reader {
                                              burst > 0 ? burst : limits::burst_seconds * rate);
     }
 
-    static void read_named(const named_values& from, settings& to) {
+    static const config_value& scopes_of(const named_values& from) {
+        return from.section == "tools" ? from.values[static_cast<std::size_t>(tool_key::scopes)]
+                                       : from.values.front();  // of every other kind the first
+    }
+
+    void read_named(const named_values& from, settings& to) {
         using kind = detail::operator_scopes::kind;
-        if (from.section == "tools") {
-            to.tools.push_back(limits_of(from));
+        if (!is_about_others(from.section)) {
+            return;
         }
-        const config_value& scopes = from.values.back();  // of every kind the last one
+        if (from.section == "tools") {
+            to.tools.push_back(operator_word_of(*this, from));
+        }
+        read_icons_of(*this, from, to);
+        const config_value& scopes = scopes_of(from);
         if (scopes.given && from.section != principals_section) {
             to.guards.push_back({from.section == "tools"     ? kind::tool
                                  : from.section == "prompts" ? kind::prompt
@@ -164,28 +184,10 @@ class settings_maker : private key_reader {
     void read_grants(auth::auth_options& to) const {
         for (const named_values& one : values_.named) {
             if (one.section == principals_section) {
-                const config_value& scopes = one.values.back();
+                const config_value& scopes = scopes_of(one);
                 to.grants.push_back({one.name, scopes.given, auth::joined(scopes.texts)});
             }
         }
-    }
-
-    static detail::operator_limits limits_of(const named_values& from) {
-        const auto count = [&from](tool_key key) {
-            const config_value& value = from.values[static_cast<std::size_t>(key)];
-            return value.given ? std::optional(static_cast<std::size_t>(value.number))
-                               : std::nullopt;
-        };
-        detail::operator_limits to;
-        to.tool = from.name;
-        if (const auto ms = count(tool_key::timeout)) {
-            to.timeout = std::chrono::milliseconds(*ms);
-        }
-        to.concurrent = count(tool_key::concurrent);
-        to.queue = count(tool_key::queue);
-        to.per_second = count(tool_key::rate);
-        to.burst = count(tool_key::rate_burst);
-        return to;
     }
 
     void read_output(settings& to) {
@@ -221,6 +223,9 @@ class settings_maker : private key_reader {
     void read_listeners(settings& to) {
         key_id from = key_id::listen;
         std::vector<std::string> specs = of(from).texts;
+        if (specs.empty() && !given(key_id::host) && !given(key_id::port)) {
+            specs = io::passed_addresses();
+        }
         if (specs.empty()) {
             const std::string host(given(key_id::host) ? text(key_id::host) : "127.0.0.1");
             const std::int64_t port = number(key_id::port, 8080);

@@ -11,6 +11,7 @@
 #include "app/config_fault.hpp"
 #include "app/config_keys.hpp"
 #include "app/config_value.hpp"
+#include "app/folder_setting.hpp"
 #include "auth/authenticator.hpp"
 #include "auth/user_list.hpp"
 #include "base/limits.hpp"
@@ -24,6 +25,9 @@
 #include "io/unix_peer.hpp"
 #include "mcp/definitions.hpp"
 #include "mcp/service.hpp"
+#include "sidecar/bridge_spec.hpp"
+#include "sidecar/prompt_file.hpp"
+#include "sidecar/tool_spec.hpp"
 #include "tls/context.hpp"
 
 namespace pillion::app {
@@ -62,6 +66,15 @@ struct settings {
     mcp::service_options service;
     std::vector<detail::operator_limits> tools;
     std::vector<detail::operator_scopes> guards;
+    std::vector<detail::operator_icons> icons;   // of prompts and resources
+    std::vector<sidecar::tool_spec> made_tools;  // by the configuration
+    std::vector<std::string> ready_follow;       // services beside us that must be well
+    std::int64_t ready_interval_ms = 2000;
+    std::vector<sidecar::bridge_spec> servers;  // MCP servers behind this one
+    std::vector<sidecar::prompt_file> prompts;  // of folders
+    std::uint64_t prompts_fingerprint = 0;
+    std::vector<folder_setting> folders;
+    std::vector<std::string> import_report;  // what came of OpenAPI descriptions
 
     // Whether callers must show a token or a key, unless somebody vouches for them.
     bool asks_for_tokens() const noexcept { return access != nullptr && access->any(); }

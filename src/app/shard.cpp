@@ -5,6 +5,7 @@
 
 #include "base/limits.hpp"
 #include "base/log.hpp"
+#include "io/handshakes.hpp"
 #include "io/tcp_stream.hpp"
 
 namespace pillion::app {
@@ -183,14 +184,16 @@ void port::drain() noexcept {
             among_->close(engine_.shard());
         }
         // An inherited socket is not ours alone: whoever gave it may have it served by others.
+        bool ignored = false;
         if (spec_.kind == io::listen_kind::tcp) {
-            io::ignore_handshakes(socket_.fd());
+            ignored = io::ignore_handshakes(socket_.fd());
         } else if (spec_.kind == io::listen_kind::unix_path) {
             io::refuse_connects(socket_.fd());
         }
         listener_.close(!io::is_loopback(spec_) ? limits::drain_handshake_far_ms
                         : listener_.busy()      ? limits::drain_handshake_busy_ms
-                                                : limits::drain_handshake_near_ms);
+                                                : limits::drain_handshake_near_ms,
+                        ignored ? limits::drain_handshake_ms_max : 0);
         server_.drain();
     }
 }
@@ -236,9 +239,14 @@ void shard::open_on(std::unique_ptr<io::backend> with) {
         ports_.push_back(std::make_unique<port>(*engine_, std::move(sockets_[i]), set_->listen[i],
                                                 *set_, among_.empty() ? nullptr : among_[i].get(),
                                                 secure_.get(), desk_.get()));
-        ports_.back()->start();
     }
     sockets_.clear();
+}
+
+void shard::listen() noexcept {
+    for (const auto& p : ports_) {
+        p->start();
+    }
 }
 
 void shard::serve_metrics(io::listen_socket socket, const io::listen_spec& spec) {
@@ -341,6 +349,10 @@ void shard::close() noexcept {
         return;
     }
     engine_->stop_all();
+    if (!engine_->end_parts()) {
+        in_time_ = false;
+        return;
+    }
     metrics_.reset();
     ports_.clear();
     if (secure_ != nullptr) {

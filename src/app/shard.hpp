@@ -47,7 +47,10 @@ class port final : public io::connection_sink, private spread::taker, private mc
     void start() noexcept;
     // Stops accepting and ends keep-alive.
     void drain() noexcept;
-    void close_all() noexcept { server_.close_all(); }
+    void close_all() noexcept {
+        listener_.close(0);
+        server_.close_all();
+    }
     bool idle() const noexcept;
 
  private:
@@ -89,6 +92,8 @@ class shard {
     void serve_metrics(io::listen_socket socket, const io::listen_spec& spec);
     // The same over a backend that is there already (simulation).
     void open_on(std::unique_ptr<io::backend> with);
+    // Takes connections from now on, which have waited until then. Once, the same thread.
+    void listen() noexcept;
     // Serves until drained. The same thread as open().
     void run() noexcept;
     // Closes what open() made; the report is complete afterwards. The same thread.

@@ -63,6 +63,10 @@ test_host::~test_host() {
         std::fputs("pillion: a handler goes on after it was stopped, and would for ever\n", stderr);
         std::abort();
     }
+    if (!engine_->end_parts()) {
+        std::fputs("pillion: what handlers share does not end\n", stderr);
+        std::abort();
+    }
     engine_.reset();
     loop_.drain(1000);
 }

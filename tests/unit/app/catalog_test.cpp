@@ -72,6 +72,23 @@ TEST_F(Catalog, AToolIsReplaced) {
     EXPECT_EQ(c.call("first").text(), "new");
 }
 
+// Every reload that exchanged what a tool does told all clients of lists that were the same.
+TEST_F(Catalog, OnlyAListThatLooksDifferentIsToldOf) {
+    client c(s);
+    const auto replace = [this](const char* about) {
+        return s.update([about](catalog& all) {
+            all.remove_tool("first");
+            all.tool("first").about(about).run(say_new);
+        });
+    };
+    ASSERT_TRUE(replace("a"));
+    EXPECT_EQ(c.call("first").text(), "new");
+    EXPECT_TRUE(c.take_notifications().empty());
+    ASSERT_TRUE(replace("another"));
+    EXPECT_EQ(c.call("first").text(), "new");
+    EXPECT_EQ(c.take_notifications("notifications/tools/list_changed").size(), 1u);
+}
+
 TEST_F(Catalog, ACallUnderWayEndsWithWhatItBeganWith) {
     auto alive = std::make_shared<int>(0);
     const std::weak_ptr<int> watched = alive;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "app/config_keys_tools.hpp"
 #include "unit/app/config_cases.hpp"
 
 namespace pillion::app {
@@ -88,7 +89,9 @@ options:
         "null or *)\n"
         "8:1: unknown section \"htpp\"; there are http, tls, auth, server, log, limits, metrics, "
         "rates, "
-        "options, tools, prompts, resources, methods, principals\n"
+        "bridge, prompt_files, ready, options, tools, prompts, resources, methods, principals, "
+        "upstreams, "
+        "servers, openapi, folders\n"
         "10:10: log.level: \"loud\" is not debug, info, warn, error or off\n"
         "11:3: the key \"level\" stands twice\n"
         "12:9: limits: must be a mapping of keys\n"
@@ -124,9 +127,10 @@ TEST(config_reader, scopes_of_what_has_a_name) {
         "principals:\n  \"cert:cn:b c\":\n  d: {scopes: []}\n");
     EXPECT_EQ(c.said(), "");
     ASSERT_EQ(c.values.named.size(), 4U);
-    EXPECT_EQ(c.values.named[0].values.back().texts, std::vector<std::string>{"x"});
+    EXPECT_EQ(c.values.named[0].values[static_cast<std::size_t>(tool_key::scopes)].texts,
+              std::vector<std::string>{"x"});
     EXPECT_EQ(c.values.named[1].section, "prompts");
-    EXPECT_EQ(c.values.named[1].values.back().texts, (std::vector<std::string>{"x", "y"}));
+    EXPECT_EQ(c.values.named[1].values.front().texts, (std::vector<std::string>{"x", "y"}));
     EXPECT_EQ(c.values.named[2].name, "cert:cn:b c");
     // No scopes, and none said.
     EXPECT_FALSE(c.values.named[2].values.back().given);
@@ -138,7 +142,9 @@ TEST(config_reader, faults_of_limits_of_tools) {
     c.read("tools:\n  echo: {rat: 1, rate: -1, timeout: 0s}\n  \"a\\nb\": {queue: many}\n  x: 1\n");
     EXPECT_EQ(c.said(),
               "2:10: tools.echo: unknown key \"rat\"; there are timeout, concurrent, queue, rate, "
-              "rate_burst, scopes\n"
+              "rate_burst, scopes, icons, risk, side_effects, external, title, description, input, "
+              "output, read_only, destructive, "
+              "idempotent, open_world, deprecated, instead, command, http\n"
               "2:24: tools.echo.rate: \"-1\" is not a number from 0 to 1000000\n"
               "2:37: tools.echo.timeout: \"0s\" is not a duration such as 500ms, 30s, 5m or 2h, "
               "and not 0\n"

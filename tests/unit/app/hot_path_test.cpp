@@ -95,6 +95,7 @@ class stage {
         available = made.ok();
         if (available) {
             shard_->open_on(std::move(*made));
+            shard_->listen();
         }
     }
     ~stage() {

@@ -53,6 +53,7 @@ class two_shards {
                 std::string note;
                 std::string why;
                 PILLION_ASSERT(one->open(note, why));
+                one->listen();
                 ready_.count_down();
                 one->run();
                 ended_.arrive_and_wait();  // nobody posts to a loop that has gone

@@ -1,0 +1,28 @@
+#include "app/values_of.hpp"
+
+#include <string_view>
+
+#include "base/hash.hpp"
+
+namespace pillion::app {
+
+// NOLINTNEXTLINE(misc-no-recursion)
+std::uint64_t fingerprint_of(const std::vector<config_value>& values, std::uint64_t seed) {
+    const auto add = [&seed](std::string_view text) {
+        seed = base::hash_bytes(text) ^ (seed * 0x9e3779b97f4a7c15U + text.size() + 1);
+    };
+    for (const config_value& value : values) {
+        add(value.given ? "+" : "-");
+        add(std::to_string(value.number));
+        for (const auto* const list : {&value.names, &value.texts}) {
+            add(std::to_string(list->size()));
+            for (const std::string& one : *list) {
+                add(one);
+            }
+        }
+        seed = fingerprint_of(value.inside, seed);
+    }
+    return seed;
+}
+
+}  // namespace pillion::app
