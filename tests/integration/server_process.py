@@ -158,6 +158,15 @@ def run_program(*arguments, **more):
                           capture_output=True, timeout=START_S, check=False, **more)
 
 
+def has_ended(pid):
+    """Whether a process has, although nobody may have reaped it yet."""
+    try:
+        text = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+    return text.rpartition(")")[2].split()[0] == "Z"
+
+
 def wait_until(condition, seconds=10, what="condition"):
     """Polls `condition` until it is true and returns its value."""
     end = time.monotonic() + seconds

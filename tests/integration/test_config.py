@@ -179,7 +179,7 @@ def test_the_example_of_the_readme(tmp_path):
 def test_the_table_of_the_readme_is_that_of_the_schema():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     section = re.search(r"^## Configuration\n(.*?)(?=^## )", text, re.DOTALL | re.MULTILINE)[1]
-    rows = re.findall(r"^\| `([a-z]+\.[a-z0-9_]+)` \|(.*)\|(.*)\|(.*)\|$", section, re.MULTILINE)
+    rows = re.findall(r"^\| `([a-z_]+\.[a-z0-9_]+)` \|(.*)\|(.*)\|(.*)\|$", section, re.MULTILINE)
     schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
     wanted = []
     for name, part in schema["properties"].items():

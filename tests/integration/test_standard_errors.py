@@ -125,7 +125,10 @@ def test_prompts_and_resources_give_nothing_away(leaking, corporate, make_client
         path = "/home/ada/secret"
         read = client.call("resources/read",
                            {"uri": "test://leak/" + path[::-1].replace("/", "%2F")})
-        assert read.error.code == -32603 and "ada" not in json.dumps(read.message)
+        # A request id may spell the name.
+        said = {**read.message["error"], "data": {**read.message["error"]["data"],
+                                                  "requestId": ""}}
+        assert read.error.code == -32603 and "ada" not in json.dumps(said)
 
 
 @pytest.mark.row(78, 95)

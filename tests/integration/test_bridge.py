@@ -1,0 +1,377 @@
+"""MCP servers behind the server: clients of every revision with servers of every revision."""
+
+import json
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from bridged import (ABLE, NAME, REVISIONS, SCRIPT, Bridged, called, children_of, failed,
+                     text_of)
+from mcp_client import Client, RpcError
+from server_process import Server, has_ended, pillion_bin, run_program, wait_until
+from test_asking import answer, begin, question
+
+pytestmark = pytest.mark.asan
+
+
+@pytest.fixture
+def bridge(start_pillion, tmp_path):
+    return lambda inner, more="": Bridged(start_pillion, tmp_path, inner, more)
+
+
+@pytest.fixture(params=REVISIONS)
+def inner(request):
+    return request.param
+
+
+# ---- the matrix of eras ----
+
+def test_what_it_offers_is_offered(bridge, make_client, rev, inner):
+    client = make_client(rev, bridge(inner).server).open()
+    tools, cursor = [], {}
+    while cursor is not None:
+        page = client.request("tools/list", cursor)
+        tools += [one["name"] for one in page["tools"]]
+        cursor = {"cursor": page["nextCursor"]} if "nextCursor" in page else None
+    assert [name for name in tools if name.startswith("inner__")] == [
+        "inner__" + name for name in ["echo", "ask", "count", "tell", "wait", "crash", "garbage",
+                                      "flood", "deaf", "orphan", "change", "touch", "big",
+                                      "noise", "self"]]
+    assert called(client, "inner__echo", {"a": [1, {"b": "ü"}]}) == '{"a": [1, {"b": "\\u00fc"}]}'
+    prompt = client.request("prompts/get",
+                            {"name": "inner__poem", "arguments": {"about": "seats"}})
+    assert [(one["role"], one["content"]["text"]) for one in prompt["messages"]] == [
+        ("user", "Write about seats"), ("assistant", "No")]
+    assert "memo://one" in [one["uri"] for one in client.request("resources/list")["resources"]]
+    for uri in ("memo://one", "memo://by/ada"):
+        read = client.request("resources/read", {"uri": uri})
+        assert read["contents"][0]["text"] == "memo " + uri
+    completed = client.request("completion/complete", {
+        "ref": {"type": "ref/prompt", "name": "inner__poem"},
+        "argument": {"name": "about", "value": "po"}})
+    assert completed["completion"]["values"] == ["poms", "pots"]
+
+
+def test_links_keep_what_they_say(bridge, make_client, rev, inner):
+    link = {"uri": "memo://one", "name": "one", "title": "The \"first\"", "size": 8,
+            "mimeType": "text/plain", "description": "d"}
+    client = make_client(rev, bridge(inner).server).open()
+    for given in (link, {"uri": "memo://one", "name": "one"}, {**link, "size": 0}):
+        [got] = client.request("tools/call", {"name": "inner__echo",
+                                              "arguments": {"link": given}})["content"]
+        if rev in "AB":  # which know none
+            assert got["type"] == "text" and "memo://one" in got["text"]
+        else:
+            assert got == {"type": "resource_link", **given}
+
+
+def test_questions_reach_the_user(bridge, make_client, rev, inner):
+    behind = bridge(inner)
+    client = make_client(rev, behind.server, capabilities=ABLE).open()
+    if rev in "AB":
+        # Their clients cannot be asked, whatever they say.
+        assert called(client, "inner__ask").startswith("nobody")
+        return
+    if rev == "E":
+        first = client.call("tools/call", {"name": "inner__ask", "arguments": {}}).result
+        assert first["resultType"] == "input_required"
+        [(key, asked)] = first["inputRequests"].items()
+        assert asked["params"]["message"] == "Who?"
+        again = client.call("tools/call", {
+            "name": "inner__ask", "arguments": {}, "inputResponses": {key: NAME},
+            "requestState": first["requestState"]})
+        assert text_of(again.result) == "Hello, Ada"
+        if inner != "E":
+            # The server was asked once: the same call waited for the answer.
+            assert behind.journal().count("called ask") == 1
+        return
+    call = begin(client, "inner__ask")
+    answer(client, question(call, "elicitation/create"), result=NAME)
+    assert text_of(call.result()) == "Hello, Ada"
+
+
+def test_a_client_that_declines(bridge, make_client, inner):
+    client = make_client("D", bridge(inner).server, capabilities=ABLE).open()
+    call = begin(client, "inner__ask")
+    answer(client, question(call, "elicitation/create"), result={"action": "decline"})
+    assert text_of(call.result()) == "Hello, decline"
+
+
+def test_who_cannot_be_asked_is_not(bridge, make_client, rev, inner):
+    client = make_client(rev, bridge(inner).server, capabilities={}).open()
+    assert called(client, "inner__ask").startswith("nobody")
+
+
+def test_progress_and_logs_are_passed_on(bridge, make_client, rev, inner):
+    client = make_client(rev, bridge(inner).server).open()
+    reply = client.call("tools/call", {"name": "inner__count",
+                                       "arguments": {"to": 3, "pause": 0.3}},
+                        meta={"progressToken": "mine"})
+    assert text_of(reply.result) == "counted"
+    told = reply.notifications("notifications/progress")
+    assert [one["progressToken"] for one in told] == ["mine"] * len(told)
+    assert told[-1]["progress"] == 3 and told[-1]["total"] == 3
+    assert len(told) >= 2
+    meta = {"io.modelcontextprotocol/logLevel": "debug"} if rev == "E" else None
+    reply = client.call("tools/call", {"name": "inner__tell", "arguments": {}}, meta=meta)
+    assert text_of(reply.result) == "told"
+    [said] = reply.notifications("notifications/message")
+    assert (said["level"], said["logger"], said["data"]) == ("warning", "bridged", "careful")
+
+
+def test_cancellation_reaches_the_server(bridge, make_client, rev, inner):
+    behind = bridge(inner)
+    client = make_client(rev, behind.server).open()
+    connection, identifier = client.begin("tools/call", {"name": "inner__wait", "arguments": {}})
+    behind.wait_for("called wait")
+    if rev == "E":
+        connection.close()
+    else:
+        client.notify("notifications/cancelled", {"requestId": identifier, "reason": "enough"})
+    wait_until(lambda: any(one.startswith("cancelled") for one in behind.journal()))
+    assert called(client, "inner__echo", {"still": "there"}) == '{"still": "there"}'
+
+
+def test_updates_of_resources_reach_who_subscribed(bridge, make_client, rev, inner):
+    behind = bridge(inner)
+    client = make_client(rev, behind.server).open()
+    uri = "memo://one"
+    if rev == "E":
+        stream, _, _ = client.listen(resourceSubscriptions=[uri])
+    else:
+        stream = client.open_stream()
+        client.request("resources/subscribe", {"uri": uri})
+    behind.wait_for("subscribed " + uri)
+    assert called(make_client("D", behind.server).open(), "inner__touch", {"uri": uri}) == "touched"
+    message = client.next_message(stream)
+    assert message["method"] == "notifications/resources/updated"
+    assert message["params"]["uri"] == uri
+
+
+def test_a_change_of_its_tools_is_told(bridge, make_client, rev, inner):
+    behind = bridge(inner)
+    client = make_client(rev, behind.server).open()
+    stream = client.listen(toolsListChanged=True)[0] if rev == "E" else client.open_stream()
+    assert called(make_client("D", behind.server).open(), "inner__change",
+                  {"name": "echo2"}) == "changed"
+    assert client.next_message(stream)["method"] == "notifications/tools/list_changed"
+    with pytest.raises(RpcError):
+        called(client, "inner__none")
+
+
+# ---- names ----
+
+def test_names_are_the_operator_s(bridge, make_client):
+    more = ("    prefix: ''\n    allow: [count, ask, poem, tell]\n    deny: [tell]\n"
+            "    rename: {ask: who_is_it}\n")
+    client = make_client("E", bridge("D", more).server).open()
+    names = [one["name"] for one in client.request("tools/list")["tools"]]
+    assert {"count", "who_is_it"} < set(names) and not {"tell", "ask", "big"} & set(names)
+    assert "poem" in [one["name"] for one in client.request("prompts/list")["prompts"]]
+    assert called(client, "count", {"to": 1}) == "counted"
+
+
+def test_a_name_that_is_taken_is_left_out(start_pillion, make_client, tmp_path):
+    config = tmp_path / "c.yaml"
+    server = f"{{command: {sys.executable}, args: ['{SCRIPT}', D], prefix: ''}}"
+    config.write_text(f"servers: {{a: {server}, b: {server}}}", encoding="utf-8")
+    server = start_pillion("--config", config, "--root", tmp_path)
+    server.wait_for_log("bridge.left_out server=b name=count")
+    client = make_client("E", server).open()
+    names = [one["name"] for one in client.request("tools/list")["tools"]]
+    assert names.count("count") == 1
+
+
+def test_a_client_s_file_is_taken_as_it_is(start_pillion, make_client, tmp_path):
+    known = tmp_path / "claude.json"
+    known.write_text("""{
+  // what the client itself reads
+  "mcpServers": {
+    "one": {"type": "stdio", "command": "%s", "args": ["%s", "C"], "env": {"A": "//b"},
+            "autoApprove": [], "disabledTools": ["tell"]},
+    "off": {"command": "/none", "disabled": true} /* not now */
+  }
+}
+""" % (sys.executable, SCRIPT), encoding="utf-8")
+    server = start_pillion("--mcp-config", known, "--bridge-prefix", "", "--root", tmp_path)
+    server.wait_for_log("mcpServers.one.autoApprove")
+    client = make_client("E", server).open()
+    names = [one["name"] for one in client.request("tools/list")["tools"]]
+    assert "count" in names and "tell" not in names
+
+
+@pytest.mark.parametrize("text, said", [
+    ("{}", "has no mcpServers"),
+    ("[]", "is no JSON object"),
+    ('{"mcpServers": {"a b": {"command": "x"}}}', "a name must be of"),
+    ('{"mcpServers": {"a": {}}}', "needs command or url, and not both"),
+    ('{"mcpServers": {"a": {"url": "http://x", "command": "y"}}}', "needs command or url"),
+    ('{"mcpServers": {"a": {"url": "ftp://x"}}}', "a: it is no http:// or https:// URL"),
+    ('{"mcpServers": {"a": {"url": "http://x", "headers": {"Mcp-Name": "y"}}}}',
+     "a: its header Mcp-Name cannot be set so"),
+    ('{"mcpServers": {"a": {"command": "x", "args": "y"}}}', "a.args: is not what it should be"),
+])
+def test_a_client_s_file_with_a_fault(tmp_path, text, said):
+    file = tmp_path / "f.json"
+    file.write_text(text, encoding="utf-8")
+    ended = run_program(pillion_bin(), "check", "--mcp-config", file)
+    assert ended.returncode == 2 and said in ended.stderr.decode()
+
+
+# ---- what goes wrong ----
+
+def test_a_crash_ends_its_calls_and_is_mended(bridge, make_client):
+    behind = bridge("D")
+    client = make_client("E", behind.server).open()
+    assert failed(client, "inner__crash").code == -32006
+    behind.server.wait_for_log("the disk is on fire")
+    # Its tools are still listed, and the next one is there soon.
+    assert "inner__echo" in [one["name"] for one in client.request("tools/list")["tools"]]
+    wait_until(lambda: behind.journal().count("started") == 2)
+
+    def works():
+        try:
+            return called(client, "inner__echo", {"x": 1}) == '{"x": 1}'
+        except RpcError as error:
+            assert error.code == -32006
+            return False
+    wait_until(works)
+
+
+def test_garbage_is_passed_over(bridge, make_client):
+    client = make_client("E", bridge("D").server).open()
+    assert called(client, "inner__garbage") == "after all"
+    assert called(client, "inner__noise") == "quiet"
+
+
+def test_a_flood_ends_it(bridge, make_client):
+    behind = bridge("D")
+    client = make_client("E", behind.server).open()
+    assert failed(client, "inner__flood").code == -32006
+    behind.server.wait_for_log("its message is too large")
+    assert behind.server.resident_kb() < 200_000
+
+
+def test_one_that_ignores_the_end_is_killed(bridge, make_client):
+    behind = bridge("D")
+    client = make_client("E", behind.server).open()
+    client.begin("tools/call", {"name": "inner__deaf", "arguments": {}})
+    behind.wait_for("deaf")
+    [child] = behind.children()
+    behind.server.stop()
+    assert has_ended(child)
+
+
+def test_grandchildren_end_with_it(bridge, make_client):
+    behind = bridge("D")
+    client = make_client("E", behind.server).open()
+    assert failed(client, "inner__orphan").code == -32006
+    [line] = [one for one in behind.journal() if one.startswith("grandchild")]
+    wait_until(lambda: has_ended(line.split()[1]))
+
+
+def test_nobody_outlives_a_server_that_is_killed(io, tmp_path):
+    def start(*arguments):
+        return Server(pillion_bin(), "--io", io, "--port", 0, *arguments)
+    behind = Bridged(start, tmp_path, "D")
+    [child] = behind.children()
+    behind.server.process.send_signal(signal.SIGKILL)
+    behind.server.wait()
+    wait_until(lambda: has_ended(child))
+
+
+# Whoever did not wait for the line in the log was answered before the servers were there.
+def test_who_asks_while_it_starts_finds_all_tools(start_pillion, tmp_path):
+    config, place = tmp_path / "c.yaml", str(tmp_path / "s")
+    config.write_text(
+        f"servers: {{slow: {{command: sh, args: [-c, 'sleep 0.5; exec \"$0\" \"$@\"', "
+        f"{sys.executable}, '{SCRIPT}', D]}}}}", encoding="utf-8")
+    server = start_pillion("--config", config, "--root", tmp_path, "--listen", f"unix:{place}",
+                           wait=False)
+    wait_until(lambda: children_of(server.pid))
+    client = Client(place, "E").open()
+    assert called(client, "slow__echo", {"x": 1}) == '{"x": 1}'
+    client.close()
+    server.wait_until_ready()
+
+
+# It waited for them first: 20 seconds, and failed at the end of a pipe.
+@pytest.mark.parametrize("way", ["serve", "stdio"])
+def test_the_end_may_come_while_servers_start(io, tmp_path, way):
+    config = tmp_path / "c.yaml"
+    config.write_text("servers: {slow: {command: sleep, args: ['1000']}}", encoding="utf-8")
+    port = ["--port", "0"] if way == "serve" else []
+    with subprocess.Popen([pillion_bin(), way, "--io", io, "--config", config, "--root", tmp_path,
+                           *port], stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        [child] = wait_until(lambda: children_of(process.pid))
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(10) == 0
+        assert has_ended(child) and b"shutdown complete" in process.stderr.read()
+
+
+def test_one_that_cannot_start_harms_nobody(start_pillion, make_client, tmp_path):
+    config = tmp_path / "c.yaml"
+    config.write_text(
+        "servers:\n  gone: {command: /none/such}\n  ends: {command: 'false'}\n"
+        f"  good: {{command: {sys.executable}, args: ['{SCRIPT}', D]}}\n", encoding="utf-8")
+    server = start_pillion("--config", config, "--root", tmp_path)
+    assert "No such file" in server.wait_for_log("bridge.down server=gone")
+    assert "it ended with code 1" in server.wait_for_log("bridge.down server=ends")
+    client = make_client("E", server).open()
+    assert called(client, "good__echo", {}) == "{}"
+
+
+def test_a_deadline_reaches_the_server(bridge, make_client):
+    behind = bridge("D")
+    client = make_client("E", behind.server).open()
+    error = failed_meta(client, "inner__wait", {"pillion/timeoutMs": 300})
+    assert error.code == -32004
+    wait_until(lambda: "cancelled deadline" in behind.journal(), what=str(behind.journal()))
+
+
+def failed_meta(client, name, meta):
+    with pytest.raises(RpcError) as caught:
+        client.request("tools/call", {"name": name, "arguments": {}}, meta=meta)
+    return caught.value
+
+
+def test_a_reload_exchanges_what_has_changed(bridge, make_client):
+    behind = bridge("D")
+    client = make_client("E", behind.server).open()
+    [before] = behind.children()
+    config = behind.config.read_text(encoding="utf-8")
+    behind.config.write_text(config + "    prefix: new_\n", encoding="utf-8")
+    wait_until(lambda: behind.children() and behind.children() != [before])
+
+    def works():
+        try:
+            return called(client, "new_echo", {"x": 1}) == '{"x": 1}'
+        except RpcError:
+            return False
+    wait_until(works)
+    names = [one["name"] for one in client.request("tools/list")["tools"]]
+    assert "inner__echo" not in names
+    behind.server.process.send_signal(signal.SIGHUP)
+    behind.server.wait_for_log("config.reloaded")
+    assert called(client, "new_echo", {"x": 2}) == '{"x": 2}'
+
+
+def test_crashes_leave_nothing(bridge, make_client):
+    """Children, descriptors and memory after many ends."""
+    behind = bridge("D")
+    client = make_client("E", behind.server).open()
+    before = behind.server.descriptors()
+    for _ in range(3):
+        def works():
+            try:
+                return called(client, "inner__echo", {}) == "{}"
+            except RpcError:
+                return False
+        wait_until(works, seconds=20)
+        assert failed(client, "inner__crash").code == -32006
+    wait_until(works, seconds=20)
+    assert len(behind.children()) == 1
+    assert behind.server.descriptors() <= before + 1
+    assert json.loads(called(client, "inner__echo", {"end": True})) == {"end": True}
