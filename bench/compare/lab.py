@@ -134,7 +134,7 @@ class Servers:
 
     def canned_peers(self, like):
         """nginx and the like, with the body of an answer of `like` to an echo of 100 bytes."""
-        return self._take(self.lab.peers.start_canned(self._body_of(like)))
+        return self.take(self.lab.peers.start_canned(self._body_of(like)))
 
     @staticmethod
     def _body_of(like):
@@ -146,14 +146,14 @@ class Servers:
         return body
 
     def mcp_peers(self):
-        return self._take(self.lab.peers.start_mcp())
+        return self.take(self.lab.peers.start_mcp())
 
     def secure_peers(self, like):
         """nginx behind https, with the body of an answer of `like`, which is plain."""
-        return self._take(self.lab.peers.start_secure(self._body_of(like),
+        return self.take(self.lab.peers.start_secure(self._body_of(like),
                                                       self.lab.certificate()))
 
-    def _take(self, starting):
+    def take(self, starting):
         """Each is ours to stop as soon as it runs, whatever becomes of the next."""
         begin = len(self.all)
         for server in starting:

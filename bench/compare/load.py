@@ -75,6 +75,17 @@ class Load:
                   file=sys.stderr)
         return row
 
+    def measure_before(self, server, scenario, connections, rate, behind):
+        """One timed run of a bridge, without the CPU time of the process `behind` it."""
+        options = ("--unchecked", "-c", str(connections), *(("--rate", str(rate)) if rate else ()),
+                   "--warm-up", "0s")
+        self._run(server, scenario, *options, "-d", f"{WARM_UP_S}s")
+        before = machine.cpu_s(server.pid, behind)
+        report, _ = self._run(server, scenario, *options, "-d", f"{self.seconds}s")
+        used = machine.cpu_s(server.pid, behind) - before
+        return {"cpu_us": used * 1e6 / report["ok"], "rps": report["rps"],
+                "p50_us": report["latency_us"]["p50"], "p99_us": report["latency_us"]["p99"]}
+
     def _measure(self, server, scenario, connections, rate):
         server.forget_log()
         busy, cpu, begin = machine.busy_s(), machine.cpu_s(server.pid), time.monotonic()

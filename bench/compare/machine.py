@@ -1,5 +1,6 @@
 """Processes on their cores, and what /proc knows of them."""
 
+import contextlib
 import os
 import pathlib
 import resource
@@ -30,21 +31,31 @@ def with_children(pid):
     found = [pid]
     for one in found:
         for task in pathlib.Path(f"/proc/{one}/task").glob("*/children"):
-            found += map(int, task.read_text(encoding="ascii").split())
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                found += map(int, task.read_text(encoding="ascii").split())
     return found
 
 
-def cpu_of_threads(pid):
-    """Nanoseconds that each thread of a process and its children has run."""
+def name_of(pid):
+    return pathlib.Path(f"/proc/{pid}/comm").read_text(encoding="utf-8").strip()
+
+
+def cpu_of_threads(pid, but_not=None):
+    """Nanoseconds that each thread of a process and its children has run; without children of a
+    name. Children may end meanwhile."""
     times = {}
     for one in with_children(pid):
-        for task in pathlib.Path(f"/proc/{one}/task").iterdir():
-            times[int(task.name)] = int((task / "schedstat").read_text(encoding="ascii").split()[0])
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            if but_not is not None and one != pid and name_of(one) == but_not:
+                continue
+            for task in pathlib.Path(f"/proc/{one}/task").iterdir():
+                ran = (task / "schedstat").read_text(encoding="ascii")
+                times[int(task.name)] = int(ran.split()[0])
     return times
 
 
-def cpu_s(pid):
-    return sum(cpu_of_threads(pid).values()) / 1e9
+def cpu_s(pid, but_not=None):
+    return sum(cpu_of_threads(pid, but_not).values()) / 1e9
 
 
 def memory_bytes(pid, field):

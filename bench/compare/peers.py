@@ -6,11 +6,12 @@ import os
 import shutil
 import subprocess
 
+import machine
 import servers
 from asking import SESSION
 
 PACKAGES = {"nginx": "nginx-light", "haproxy": "haproxy", "node": "nodejs"}
-MODULES = ("@modelcontextprotocol/sdk", "fastmcp", "zod")
+MODULES = ("@modelcontextprotocol/sdk", "fastmcp", "zod", "supergateway", "mcp-proxy")
 
 NGINX = """\
 daemon off;
@@ -28,6 +29,20 @@ http {{
         location / {{ return 200 '{body}'; }}
     }}
 }}
+"""
+# Another one in its place passes requests on over a unix socket, to a service that answers there.
+PROXY_PLACE = """\
+            proxy_pass http://service;
+            proxy_http_version 1.1;
+            proxy_set_header Connection "";
+            proxy_set_header Host service.internal;
+"""
+PROXY_UPSTREAM = """\
+    upstream service {{
+        server unix:{socket};
+        keepalive 64;
+        keepalive_requests 1000000000;
+    }}
 """
 HAPROXY = """\
 global
@@ -95,6 +110,14 @@ await server.start({{ transportType: 'httpStream', httpStream: {{
 """
 
 
+# Bridges to a program over its standard input and output, and how they are told of it.
+BRIDGES = {
+    "supergateway": ("--stdio", "{command}", "--outputTransport", "streamableHttp", "--stateful",
+                     "--port", "{port}", "--logLevel", "none"),
+    "mcp-proxy": ("--host", "127.0.0.1", "--port", "{port}", "--server", "stream", "--"),
+}
+
+
 def modules_folder(build):
     return build / "bench" / "compare-peers"
 
@@ -130,6 +153,7 @@ class Peers:
             "node": has_node,
             "typescript-sdk": has_node and bool(module_version(build, MODULES[0])),
             "fastmcp": has_node and bool(module_version(build, MODULES[1])),
+            **{name: has_node and bool(module_version(build, name)) for name in BRIDGES},
         }
         if unknown := set(wanted or ()) - set(present):
             raise SystemExit(f"no such peer: {', '.join(sorted(unknown))} (there are "
@@ -157,6 +181,38 @@ class Peers:
         """Those that speak MCP, in sessions."""
         start = {"typescript-sdk": TYPESCRIPT, "fastmcp": FASTMCP}
         return (self._module(name, start[name]) for name in self.names if name in start)
+
+    def start_service(self, socket, body):
+        """nginx that answers `body` at a unix socket, on the client's core."""
+        text = NGINX.format(folder=self.folder, port=0, body=body, secure="").replace(
+            "listen 127.0.0.1:0 ", f"listen unix:{socket} ").replace("nginx.pid", "service.pid")
+        config = self._write("service.conf", text)
+        yield servers.Server("service", ["nginx", "-p", self.folder, "-e", "stderr", "-c", config],
+                             self.folder, str(socket), canned=True, cores=machine.CLIENT_CORES)
+
+    def start_proxy(self, name, socket):
+        """nginx before that service."""
+        port = servers.free_port()
+        text = NGINX.format(folder=self.folder, port=port, body="", secure="")
+        text = text.replace("return 200 '';", PROXY_PLACE).replace(
+            "    server {", PROXY_UPSTREAM.format(socket=socket) + "    server {", 1)
+        config = self._write("proxy.conf", text)
+        yield self._server(name, ["nginx", "-p", self.folder, "-e", "stderr", "-c", config], port,
+                           canned=True)
+
+    def start_bridges(self, command, revision):
+        """Those of npm, before a program that speaks over its standard input and output."""
+        for name in self.names:
+            if name not in BRIDGES:
+                continue
+            port = servers.free_port()
+            program = modules_folder(self.build) / "node_modules/.bin" / name
+            arguments = [one.format(port=port, command=" ".join(map(str, command)))
+                         for one in BRIDGES[name]]
+            tail = list(map(str, command)) if arguments[-1] == "--" else []
+            yield self._server(f"{name} {module_version(self.build, name)}",
+                               ["node", program.resolve(), *arguments, *tail], port,
+                               revision=revision, warms_up=True)
 
     def _server(self, name, command, port, **options):
         return servers.Server(name, command, self.folder, ("127.0.0.1", port), **options)
