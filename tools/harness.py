@@ -106,20 +106,20 @@ def free_port():
 class server:
     """A server under test on a free port: `with server(command) as s: … s.url`."""
 
-    START_S, STOP_S = 20, 20
+    START_S, STOP_S = 60, 20
 
-    def __init__(self, count, command):
-        self.count, self.port = count, free_port()
+    def __init__(self, count, command, env=None):
+        self.count, self.port, self.env = count, free_port(), env
         self.command = [*command, "--port", str(self.port)]
         self.url = f"http://127.0.0.1:{self.port}/mcp"
 
     def __enter__(self):
         self.log = tempfile.TemporaryFile()
-        self.process = start(self.command, self.log)
+        self.process = start(self.command, self.log, env=self.env)
         self.listening = self._wait()
         if not self.listening:
             self.count.fail("the server did not start: " + " ".join(map(str, self.command)),
-                            self._read_log())
+                            self.log_text())
         return self
 
     def _wait(self):
@@ -132,7 +132,7 @@ class server:
                 time.sleep(0.05)
         return False
 
-    def _read_log(self):
+    def log_text(self):
         self.log.seek(0)
         return self.log.read().decode(errors="replace")
 
@@ -143,5 +143,5 @@ class server:
             code = self.process.returncode
             self.count.check(f"the server lives through the suite and stops on SIGTERM (it died: "
                              f"{died}, it ended with {code})", died is None and code == 0,
-                             self._read_log())
+                             self.log_text())
         self.log.close()

@@ -13,6 +13,10 @@ each on one back end, on the sanitized programs, those marked `user` as an ordin
 newer Mbed TLS all unit tests and fuzzers run again, and all pytest files, each test on one back
 end.
 
+With PILLION_LONG=1 the faults of test_fault_cycles.py happen a thousand times each (fifty where
+one takes long by its nature), and test_reload_cycles.py reloads 210 times; else forty and 28.
+Alone: `cd tests/integration; PILLION_LONG=1 python3 -m pytest -q -n 2 -rP test_fault_cycles.py`.
+
 The suites run in lanes at the same time, one more than there are processors, the longest first:
 many tests wait more than they compute. What is not built yet is built meanwhile, one kind after
 the other, and gives way to tests.
@@ -183,7 +187,8 @@ def run_pytest(count, binaries, marker=None, root=ROOT, shared=SHARED, label="",
         programs = {"PILLION_BIN": f"{binaries}/pillion",
                     "FIXTURE_BIN": f"{binaries}/fixture-server", "PILLION_SHARED": str(shared),
                     "PILLION_ONE_IO": "1" if one_io else "0"}
-        code, output = run(command, 2 * PROGRAM_S, env={**SANITIZERS, **programs}, cwd=root,
+        limit_s = (10 if os.environ.get("PILLION_LONG") == "1" else 2) * PROGRAM_S
+        code, output = run(command, limit_s, env={**SANITIZERS, **programs}, cwd=root,
                            **options)
         if code == 5:  # pytest's own for "no tests"
             count.skip(title, "no such test in tests/integration")

@@ -33,13 +33,16 @@ LAYERS = {
     "client": {"tls", "http", "crypto", "io", "coro", "base"},
     "rpc": {"json", "base"},
     "mcp": {"auth", "rpc", "schema", "crypto", "http", "json", "io", "coro", "base"},
+    "process": {"io", "coro", "base"},
+    "sidecar": {"mcp", "process", "client", "auth", "rpc", "schema", "tls", "http", "json", "io",
+                "coro", "base"},
     "files": {"mcp", "auth", "rpc", "schema", "http", "json", "io", "coro", "base"},
     "app": {"*"},
 }
 
 # (paths it holds for, paths it does not, pattern on code without comments and literals, message)
 BANNED = [
-    (r"(src|include)/", r"src/(io|base)/", r"\b(clock_gettime|getpid|usleep)\b|\brand\s*\(|"
+    (r"(src|include)/", r"src/(io|base|process)/", r"\b(clock_gettime|getpid|usleep)\b|\brand\s*\(|"
      r"_clock::now\b|\bthis_thread::sleep", "time, randomness and process ids come from src/io or"
      " src/base, so that a simulated run can replace them"),
     (r"(src|include)/", None, r"\bstd::w?regex\b|#\s*include\s*<regex>", "std::regex is banned"),
