@@ -4,6 +4,7 @@ under test."""
 import atexit
 import os
 import pathlib
+import shutil
 import signal
 import socket
 import subprocess
@@ -13,6 +14,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
 TAIL_LINES = 40
+STANDING_LINES = 32  # less than these, so that the last test's name is there too
 
 _running = set()  # process groups that must not outlive us
 
@@ -83,18 +85,65 @@ def start(command, log, env=None, cwd=ROOT, **options):
     return process
 
 
+def members(group):
+    """The processes of a group."""
+    found = []
+    for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:  # it has just ended
+            continue
+        if int(fields[2]) == group and fields[0] != "Z":
+            found.append(int(stat.parent.name))
+    return sorted(found)
+
+
+def standing(group):
+    """Where the threads of a group stand, a line each: state, processor time in ticks, the kernel's
+    function, the system call with its arguments; and their frames, if a debugger is there."""
+    lines = []
+    for pid in members(group):
+        for task in sorted(pathlib.Path(f"/proc/{pid}/task").glob("*")):
+            try:
+                name, rest = (task / "stat").read_text().split("(", 1)[1].rsplit(")", 1)
+                fields = rest.split()
+                lines.append(f"{task.name} {name}: {fields[0]}, {fields[11]} + {fields[12]} ticks, "
+                             f"in {(task / 'wchan').read_text()}, "
+                             f"call {(task / 'syscall').read_text().strip()[:60]}")
+            except OSError as error:
+                lines.append(f"{task.name}: {error.strerror}")
+        if shutil.which("gdb"):
+            lines += frames(pid)
+    return lines[:STANDING_LINES]
+
+
+def frames(pid):
+    try:
+        said = subprocess.run(["gdb", "-nx", "-batch", "-p", str(pid), "-ex",
+                               "set print frame-arguments none", "-ex",
+                               "thread apply all backtrace 12"], stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, errors="replace", timeout=60).stdout
+    except subprocess.TimeoutExpired:
+        return ["the debugger took too long"]
+    return [line[:160] for line in said.split("\n") if line.startswith(("Thread ", "#"))]
+
+
 def run(command, timeout_s, **options):
-    """Runs a program. Returns its exit code (None when time ran out) and its output."""
+    """Runs a program. Returns its exit code (None when time ran out) and its output, in which a
+    program that did not end in time also says where it stands."""
+    stands = []
     with tempfile.TemporaryFile() as log:
         process = start(command, log, **options)
         try:
             code = process.wait(timeout_s)
         except subprocess.TimeoutExpired:
-            code = None
+            code, stands = None, standing(process.pid)
         end_group(process)
         log.seek(0)
         output = log.read().decode(errors="replace")
-    return code, output if code is not None else output + f"\nkilled after {timeout_s} s\n"
+    if code is None:
+        output = "\n".join([output, f"killed after {timeout_s} s", *stands])
+    return code, output
 
 
 def free_port():

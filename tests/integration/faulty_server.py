@@ -29,9 +29,11 @@ def echo(identifier, arguments):
     text(identifier, json.dumps(arguments))
 
 
-def wait(identifier, _):
-    """No answer, while others are answered."""
+def wait(identifier, _, token=None):
+    """No answer, while others are answered; who gives a token is told that it has begun."""
     waiting.append(identifier)
+    if token is not None:
+        send(method="notifications/progress", params={"progressToken": token, "progress": 1})
 
 
 def release(identifier, _):
@@ -118,7 +120,10 @@ def take(message):
         send(id=identifier, result={"tools": [
             {"name": name, "inputSchema": {"type": "object"}} for name in TOOLS]})
     elif method == "tools/call":
-        globals()[message["params"]["name"]](identifier, message["params"].get("arguments"))
+        params = message["params"]
+        token = params.get("_meta", {}).get("progressToken")
+        more = (token,) if params["name"] == "wait" else ()
+        globals()[params["name"]](identifier, params.get("arguments"), *more)
     else:
         send(id=identifier, error={"code": -32601, "message": "Method not found"})
 
