@@ -17,6 +17,10 @@ namespace {
 
 constexpr std::int64_t kill_after_ms = 2000;
 constexpr std::size_t tail_bytes = 2048;
+// What is in the pipes when it has ended is read for so long: somebody who left its group may hold
+// them. In steps, so that a loop that was held up reads between them.
+constexpr std::int64_t patience_ms = 20;
+constexpr int patience_steps = 10;
 
 // What it writes to stderr: lines for the log, and the last of them.
 class error_output final : public io::stream_reader {
@@ -80,6 +84,7 @@ class child_link final : public server_link,
     static void on_timer(io::timer& self, void* owner) noexcept;
 
     void take_lines();
+    bool settled() const noexcept { return exited_ && closed_ && (!errors_ || errors_->over()); }
     void settle() noexcept;
 
     io::reactor& loop_;
@@ -94,6 +99,7 @@ class child_link final : public server_link,
     bool closed_ = false;
     bool exited_ = false;
     bool ending_ = false;
+    int patience_used_ = 0;
     // Ends what is left of the pipes; tells the reader of the end.
     io::timer timer_{&child_link::on_timer, this};
 };
@@ -116,7 +122,7 @@ void child_link::start(link_reader& reader) {
 }
 
 void child_link::send(std::string message) {
-    if (!stream_ || closed_ || ending_) {
+    if (!stream_ || closed_ || ending_ || exited_) {
         return;
     }
     message += '\n';
@@ -136,7 +142,7 @@ void child_link::send(std::string message) {
 }
 
 void child_link::close() noexcept {
-    if (ending_ || exited_) {
+    if (ending_) {
         return;
     }
     ending_ = true;
@@ -193,28 +199,25 @@ void child_link::on_exit(const process::exit_status& how) {
     if (why_.empty()) {
         why_ = process::describe(how);
     }
-    if (!closed_) {
-        stream_->close(false);
-    }
-    // What it has said last is in the pipe: it is read until the end, unless somebody holds it.
-    loop_.arm_in_ms(timer_, 100);
+    // What it has said last is in the pipes: it is read until their end.
+    loop_.arm_in_ms(timer_, patience_ms);
     settle();
 }
 
 void child_link::settle() noexcept {
-    if (exited_ && closed_ && (!errors_ || errors_->over())) {
+    if (settled()) {
         loop_.arm_in_ms(timer_, 0);
     }
 }
 
 void child_link::on_timer(io::timer& self, void* owner) noexcept {
     auto& me = *static_cast<child_link*>(owner);
-    if (me.errors_ && !me.errors_->over()) {
-        me.errors_->close();
-        return me.loop_.arm_in_ms(self, 1);
-    }
-    if (!me.exited_ || !me.closed_) {
-        return me.loop_.arm_in_ms(self, 10);
+    if (!me.settled()) {
+        if (++me.patience_used_ >= patience_steps) {
+            me.close();
+            me.errors_->close();
+        }
+        return me.loop_.arm_in_ms(self, patience_ms);
     }
     std::string why = std::move(me.why_);
     if (me.errors_ && !me.errors_->tail().empty()) {

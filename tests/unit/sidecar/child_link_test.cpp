@@ -1,6 +1,9 @@
 // child_link: programs of the real system that speak in lines, in pieces, too much, or not at all.
 #include "sidecar/child_link.hpp"
 
+#include <sys/wait.h>
+#include <unistd.h>
+#include <csignal>
 #include <string>
 #include <vector>
 
@@ -89,6 +92,46 @@ TEST_P(child_link_test, a_message_split_anywhere_is_one) {
         wait_for_end();
         EXPECT_EQ(heard, (lines{"{\"a\":\"bc\"}", "x"})) << n;
     }
+}
+
+// What it had said when its end was seen, and what had not been read yet, was thrown away. It
+// speaks and ends in the very turn here that looks for its end, after that turn has read.
+TEST_P(child_link_test, what_it_said_before_its_end_is_heard_after_it) {
+    start("echo $$; kill -STOP $$; printf '%060000d\\nlast\\n' 7; exit 3");
+    ASSERT_TRUE(until([&] { return heard.size() == 1; }));
+    struct {
+        id_t pid;
+        bool ended = false;
+    } it_is{static_cast<id_t>(std::stoi(heard[0]))};
+    siginfo_t how{};
+    ASSERT_EQ(::waitid(P_PID, it_is.pid, &how, WSTOPPED), 0);
+    io::timer goes_on(
+        [](io::timer&, void* owner) noexcept {
+            auto& who = *static_cast<decltype(it_is)*>(owner);
+            siginfo_t what{};
+            who.ended = ::kill(static_cast<pid_t>(who.pid), SIGCONT) == 0 &&
+                        ::waitid(P_PID, who.pid, &what, WEXITED | WNOWAIT) == 0;
+        },
+        &it_is);
+    const std::int64_t now_ms = loop->now_ns() / 1'000'000;
+    ASSERT_TRUE(until([&] { return loop->now_ns() / 1'000'000 - now_ms > 200; }));
+    loop->arm_in_ms(goes_on, 0);  // it is looked for every 100 ms now
+    ::usleep(120'000);
+    wait_for_end();
+    EXPECT_TRUE(it_is.ended);
+    ASSERT_EQ(heard.size(), 3U);
+    EXPECT_EQ(heard[1], std::string(59'999, '0') + "7");
+    EXPECT_EQ(heard[2], "last");
+    EXPECT_EQ(why, "it ended with code 3");
+}
+
+// Who has left the group and holds the pipes is not waited for.
+TEST_P(child_link_test, a_pipe_that_somebody_holds_is_let_go) {
+    start("setsid sh -c 'exec sleep 1000' & echo $!; exit 4");
+    wait_for_end();
+    ASSERT_EQ(heard.size(), 1U);
+    EXPECT_EQ(why, "it ended with code 4");
+    EXPECT_EQ(::kill(static_cast<pid_t>(std::stoi(heard[0])), SIGKILL), 0);
 }
 
 TEST_P(child_link_test, what_is_no_whole_line_is_no_message) {
