@@ -49,6 +49,12 @@ std::string signal_name(int number);
 // "it ended with code 1", "it was killed by SIGKILL".
 std::string describe(const exit_status& how);
 
+// What is in its pipes when it has ended is read for so long: somebody who left its group may hold
+// them. In steps, so that a loop that was held up reads between them: else time is up before it has
+// seen the end of the pipes, which came long ago.
+inline constexpr std::int64_t pipe_patience_ms = 20;
+inline constexpr int pipe_patience_steps = 10;
+
 class child_watcher {
  public:
     // Once, after a start that went well: it has been reaped, and its group is gone. The child may

@@ -17,10 +17,6 @@ namespace {
 
 constexpr std::int64_t kill_after_ms = 2000;
 constexpr std::size_t tail_bytes = 2048;
-// What is in the pipes when it has ended is read for so long: somebody who left its group may hold
-// them. In steps, so that a loop that was held up reads between them.
-constexpr std::int64_t patience_ms = 20;
-constexpr int patience_steps = 10;
 
 // What it writes to stderr: lines for the log, and the last of them.
 class error_output final : public io::stream_reader {
@@ -200,7 +196,7 @@ void child_link::on_exit(const process::exit_status& how) {
         why_ = process::describe(how);
     }
     // What it has said last is in the pipes: it is read until their end.
-    loop_.arm_in_ms(timer_, patience_ms);
+    loop_.arm_in_ms(timer_, process::pipe_patience_ms);
     settle();
 }
 
@@ -213,11 +209,11 @@ void child_link::settle() noexcept {
 void child_link::on_timer(io::timer& self, void* owner) noexcept {
     auto& me = *static_cast<child_link*>(owner);
     if (!me.settled()) {
-        if (++me.patience_used_ >= patience_steps) {
+        if (++me.patience_used_ >= process::pipe_patience_steps) {
             me.close();
             me.errors_->close();
         }
-        return me.loop_.arm_in_ms(self, patience_ms);
+        return me.loop_.arm_in_ms(self, process::pipe_patience_ms);
     }
     std::string why = std::move(me.why_);
     if (me.errors_ && !me.errors_->tail().empty()) {

@@ -4,16 +4,6 @@
 
 namespace pillion::sidecar {
 
-namespace {
-
-// What is in the pipes when it has ended is read for so long: somebody who left its group may hold
-// them. In steps, so that a loop that was held up reads between them: else time is up before it has
-// seen the end of the pipes, which came long ago.
-constexpr std::int64_t patience_ms = 20;
-constexpr int patience_steps = 10;
-
-}  // namespace
-
 command_run::command_run(io::reactor& loop, const bounds& of) noexcept
     : loop_(loop), bounds_(of), child_(loop, *this) {
     output_.of = this;
@@ -82,14 +72,14 @@ void command_run::take(const pipe& from) noexcept {
 void command_run::on_exit(const process::exit_status& how) {
     how_ = how;
     exited_ = true;
-    loop_.arm_in_ms(patience_, patience_ms);
+    loop_.arm_in_ms(patience_, process::pipe_patience_ms);
     settle();
 }
 
 void command_run::on_patience(io::timer& /*self*/, void* owner) noexcept {
     auto& me = *static_cast<command_run*>(owner);
-    if (++me.patience_used_ < patience_steps) {
-        return me.loop_.arm_in_ms(me.patience_, patience_ms);
+    if (++me.patience_used_ < process::pipe_patience_steps) {
+        return me.loop_.arm_in_ms(me.patience_, process::pipe_patience_ms);
     }
     me.cut_ = !me.output_.over;
     me.output_.end();
