@@ -2,7 +2,10 @@
 #include "client/agent.hpp"
 
 #include <atomic>
+#include <mutex>
+#include <string>
 #include <thread>
+#include <utility>
 
 #include "io/blocking_pool.hpp"
 #include "unit/io/backend_fixture.hpp"
@@ -28,8 +31,15 @@ class server {
         port_ = ntohs(at.sin_port);
         thread_ = std::thread([this] { run(); });
     }
+    // Ends who is connected too: the loop of the test, which turns no more, may have kept its close
+    // for its next turn. The server waited for that for ever once.
     ~server() {
-        ::shutdown(fd_, SHUT_RDWR);
+        {
+            const std::lock_guard hold(mutex_);
+            ending_ = true;
+            ::shutdown(fd_, SHUT_RDWR);
+            ::shutdown(peer_, SHUT_RDWR);
+        }
         thread_.join();
         ::close(fd_);
     }
@@ -41,29 +51,36 @@ class server {
 
  private:
     void run() {
-        for (;;) {
-            const int peer = ::accept4(fd_, nullptr, nullptr, SOCK_CLOEXEC);
-            if (peer < 0) {
+        for (int peer; (peer = ::accept4(fd_, nullptr, nullptr, SOCK_CLOEXEC)) >= 0;) {
+            {
+                const std::lock_guard hold(mutex_);
+                peer_ = peer;
+                if (ending_) {
+                    ::shutdown(peer, SHUT_RDWR);
+                }
+            }
+            talk(peer);
+            const std::lock_guard hold(mutex_);
+            ::close(std::exchange(peer_, -1));
+        }
+    }
+    void talk(int peer) {
+        char some[4096];
+        std::string got;
+        while (got.find("\r\n\r\n") == got.npos) {
+            const ssize_t n = ::read(peer, some, sizeof some);
+            if (n <= 0) {
                 return;
             }
-            char some[4096];
-            std::string got;
-            while (got.find("\r\n\r\n") == got.npos) {
-                const ssize_t n = ::read(peer, some, sizeof some);
-                if (n <= 0) {
-                    break;
-                }
-                got.append(some, static_cast<std::size_t>(n));
+            got.append(some, static_cast<std::size_t>(n));
+        }
+        seen_ = got;
+        if (!answer_.empty()) {
+            EXPECT_EQ(::write(peer, answer_.data(), answer_.size()),
+                      static_cast<ssize_t>(answer_.size()));
+        } else {
+            while (::read(peer, some, sizeof some) > 0) {
             }
-            seen_ = got;
-            if (!answer_.empty()) {
-                EXPECT_EQ(::write(peer, answer_.data(), answer_.size()),
-                          static_cast<ssize_t>(answer_.size()));
-            } else {
-                while (::read(peer, some, sizeof some) > 0) {
-                }
-            }
-            ::close(peer);
         }
     }
 
@@ -71,6 +88,9 @@ class server {
     std::string seen_;
     int fd_;
     std::uint16_t port_ = 0;
+    std::mutex mutex_;
+    int peer_ = -1;  // who is talked to; guarded by mutex_, as ending_
+    bool ending_ = false;
     std::thread thread_;
 };
 
