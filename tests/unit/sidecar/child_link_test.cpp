@@ -127,9 +127,10 @@ TEST_P(child_link_test, what_it_said_before_its_end_is_heard_after_it) {
 
 // Who has left the group and holds the pipes is not waited for.
 TEST_P(child_link_test, a_pipe_that_somebody_holds_is_let_go) {
-    start("setsid sh -c 'exec sleep 1000' & echo $!; exit 4");
+    start("setsid sh -c 'echo $$; exec sleep 1000' & read -r go; exit 4");
+    ASSERT_TRUE(until([&] { return heard.size() == 1; }));
+    it->send("go");
     wait_for_end();
-    ASSERT_EQ(heard.size(), 1U);
     EXPECT_EQ(why, "it ended with code 4");
     EXPECT_EQ(::kill(static_cast<pid_t>(std::stoi(heard[0])), SIGKILL), 0);
 }
