@@ -184,8 +184,9 @@ void port::drain() noexcept {
             among_->close(engine_.shard());
         }
         // An inherited socket is not ours alone: whoever gave it may have it served by others.
+        const bool alone = spec_.kind == io::listen_kind::tcp;
         bool ignored = false;
-        if (spec_.kind == io::listen_kind::tcp) {
+        if (alone) {
             ignored = io::ignore_handshakes(socket_.fd());
         } else if (spec_.kind == io::listen_kind::unix_path) {
             io::refuse_connects(socket_.fd());
@@ -193,7 +194,7 @@ void port::drain() noexcept {
         listener_.close(!io::is_loopback(spec_) ? limits::drain_handshake_far_ms
                         : listener_.busy()      ? limits::drain_handshake_busy_ms
                                                 : limits::drain_handshake_near_ms,
-                        ignored ? limits::drain_handshake_ms_max : 0);
+                        ignored ? limits::drain_handshake_ms_max : 0, alone);
         server_.drain();
     }
 }

@@ -53,6 +53,15 @@ bool ignore_handshakes(int listen_fd) noexcept {
     return ::setsockopt(listen_fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) == 0;
 }
 
+// The largest number of hops that a packet may have left, and none on its way begins with it but
+// what neighbours mean for neighbours.
+void drop_handshakes(int listen_fd) noexcept {
+    const int hops = 255;
+    ::setsockopt(listen_fd, IPPROTO_IP, IP_MINTTL, &hops, sizeof hops);
+    // Of a socket of IPv6 alone.
+    ::setsockopt(listen_fd, IPPROTO_IPV6, IPV6_MINHOPCOUNT, &hops, sizeof hops);
+}
+
 bool handshakes_under_way(int listen_fd) noexcept {
     int family = 0;
     socklen_t family_bytes = sizeof family;

@@ -12,6 +12,11 @@ namespace pillion::io {
 // again after a second, here or with a successor on the port. False where filters are denied.
 bool ignore_handshakes(int listen_fd) noexcept;
 
+// The same without a filter, at the very end: what has come less than no distance is dropped, all
+// of it (IP_MINTTL, RFC 5082; anybody may set it). A handshake under way is completed, but what
+// follows on a connection that is made from now on is dropped too.
+void drop_handshakes(int listen_fd) noexcept;
+
 // Whether the system has answered a handshake on this port that is not complete yet, on whichever
 // of the sockets that share it. False where the system does not say (no sock_diag(7)). What this
 // was asked about before is in the queue of accept(2) as soon as the answer is false. One walk

@@ -41,13 +41,14 @@ void listener::start() noexcept {
 
 void listener::arm() noexcept { reactor_.ops().accept(accept_, listen_fd_); }
 
-void listener::close(std::int64_t last_ms, std::int64_t most_ms) noexcept {
+void listener::close(std::int64_t last_ms, std::int64_t most_ms, bool alone) noexcept {
     // The time of this turn may be long ago, and nothing of what was asked for would be left then.
     const std::int64_t now_ns = reactor_.clock_ns();
     const std::int64_t most_ns = now_ns + most_ms * base::ns_per_ms;
     most_ns_ = closing_ ? std::min(most_ns_, most_ns) : most_ns;
     if (!closing_) {
         closing_ = true;
+        alone_ = alone;
         // In place of a rest, if it rests: the timer brings the news from a later turn.
         reactor_.timers().arm(timer_, now_ns + last_ms * base::ns_per_ms);
     }
@@ -68,6 +69,10 @@ void listener::finish() noexcept {
         return;
     }
     take_waiting(waiting_max);
+    if (alone_) {
+        // Who is connected between the last accept and the end of the socket would be reset.
+        drop_handshakes(listen_fd_);
+    }
     take_rest();
     sink_.on_listener_closed();  // may destroy this
 }

@@ -47,8 +47,9 @@ class listener {
     void start() noexcept;
     // Stops accepting after `last_ms` more, or after up to `most_ms` while handshakes are under
     // way, once the queue is empty; on_listener_closed() follows from a later turn, exactly once,
-    // and the descriptor should be closed in it. A second call is for less time.
-    void close(std::int64_t last_ms, std::int64_t most_ms = 0) noexcept;
+    // and the descriptor should be closed in it. A second call is for less time. `alone`: the
+    // socket is nobody else's, and may be made deaf before the queue is emptied.
+    void close(std::int64_t last_ms, std::int64_t most_ms = 0, bool alone = false) noexcept;
 
     // Somebody has connected within limits::listener_busy_ms.
     bool busy() const noexcept;
@@ -108,9 +109,10 @@ class listener {
     std::size_t taken_ = 0;  // in that turn
     bool paused_ = false;
     bool finished_ = false;
-    bool closing_ = false;      // close() was called…
-    std::int64_t most_ns_ = 0;  // …and gave handshakes time until then
-    bool ending_ = false;       // …and its time is over
+    bool closing_ = false;      // close() was called …
+    bool alone_ = false;        // … for a socket that is nobody else's …
+    std::int64_t most_ns_ = 0;  // … and gave handshakes time until then
+    bool ending_ = false;       // … and its time is over
     std::uint64_t accepted_ = 0;
     std::uint64_t refused_ = 0;
     std::uint64_t failed_ = 0;

@@ -3,6 +3,7 @@
 #include "io/handshakes.hpp"
 
 #include <linux/filter.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <cerrno>
 #include <string>
@@ -159,6 +160,61 @@ TEST_P(handshakes_test, a_second_close_is_for_less_time) {
 }
 
 INSTANTIATE_TEST_SUITE_P(all, handshakes_test, ::testing::Values("uring", "uring_single", "epoll"));
+
+// Needs no filter of ours, and no right to attach one.
+struct deaf_end : backend_test, connection_sink {
+    void on_connection(int fd) noexcept override { ops().close(fd); }
+    void on_listener_closed() noexcept override {
+        // A handshake over the loopback device is complete when connect(2) returns, or never.
+        late = begun_at(socket.fd());
+        connected = is_connected(late);
+        closed = true;
+        socket.close();
+    }
+    static int begun_at(int listening) noexcept {
+        sockaddr_storage to{};
+        socklen_t bytes = sizeof to;
+        EXPECT_EQ(::getsockname(listening, reinterpret_cast<sockaddr*>(&to), &bytes), 0);
+        const int fd = ::socket(to.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        EXPECT_EQ(::connect(fd, reinterpret_cast<const sockaddr*>(&to), bytes), -1);
+        EXPECT_EQ(errno, EINPROGRESS);
+        return fd;
+    }
+    static bool is_connected(int fd) noexcept {
+        pollfd asked{fd, POLLOUT, 0};
+        return ::poll(&asked, 1, 0) == 1;
+    }
+    bool connects_at_the_end(const char* where, bool alone) {
+        socket = listen_at(where);
+        if (socket.fd() < 0) {
+            return false;  // no IPv6 here
+        }
+        listener one(*loop, socket.fd(), *this);
+        one.start();
+        closed = false;
+        one.close(0, 0, alone);
+        EXPECT_TRUE(until([&] { return closed; }));
+        ::close(late);
+        return connected;
+    }
+    listen_socket socket;
+    int late = -1;
+    bool connected = false;
+    bool closed = false;
+};
+
+// Found under load as a user who may not attach filters: a client that connected between the last
+// accept and the end of the socket was reset.
+TEST_P(deaf_end, nobody_connects_who_would_not_be_accepted) {
+    EXPECT_FALSE(connects_at_the_end("127.0.0.1:0", true));
+    EXPECT_FALSE(connects_at_the_end("[::1]:0", true));
+}
+
+TEST_P(deaf_end, a_socket_that_others_serve_goes_on_hearing) {
+    EXPECT_TRUE(connects_at_the_end("127.0.0.1:0", false));
+}
+
+INSTANTIATE_TEST_SUITE_P(all, deaf_end, ::testing::Values("uring", "uring_single", "epoll"));
 
 }  // namespace
 }  // namespace pillion::io::testing
