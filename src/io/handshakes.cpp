@@ -36,6 +36,14 @@ bool any_found(int fd) noexcept {
     return first.nlmsg_type == SOCK_DIAG_BY_FAMILY;
 }
 
+// Packets with fewer hops left are dropped. 255 is the most there is, and none begins its way with
+// it but what neighbours mean for neighbours.
+void hear_from(int fd, int hops_min) noexcept {
+    ::setsockopt(fd, IPPROTO_IP, IP_MINTTL, &hops_min, sizeof hops_min);
+    // Of a socket of IPv6.
+    ::setsockopt(fd, IPPROTO_IPV6, IPV6_MINHOPCOUNT, &hops_min, sizeof hops_min);
+}
+
 }  // namespace
 
 bool ignore_handshakes(int listen_fd) noexcept {
@@ -53,14 +61,9 @@ bool ignore_handshakes(int listen_fd) noexcept {
     return ::setsockopt(listen_fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) == 0;
 }
 
-// The largest number of hops that a packet may have left, and none on its way begins with it but
-// what neighbours mean for neighbours.
-void drop_handshakes(int listen_fd) noexcept {
-    const int hops = 255;
-    ::setsockopt(listen_fd, IPPROTO_IP, IP_MINTTL, &hops, sizeof hops);
-    // Of a socket of IPv6 alone.
-    ::setsockopt(listen_fd, IPPROTO_IPV6, IPV6_MINHOPCOUNT, &hops, sizeof hops);
-}
+void drop_handshakes(int listen_fd) noexcept { hear_from(listen_fd, 255); }
+
+void hear_again(int fd) noexcept { hear_from(fd, 0); }
 
 bool handshakes_under_way(int listen_fd) noexcept {
     int family = 0;

@@ -13,9 +13,12 @@ namespace pillion::io {
 bool ignore_handshakes(int listen_fd) noexcept;
 
 // The same without a filter, at the very end: what has come less than no distance is dropped, all
-// of it (IP_MINTTL, RFC 5082; anybody may set it). A handshake under way is completed, but what
-// follows on a connection that is made from now on is dropped too.
+// of it (IP_MINTTL, RFC 5082; anybody may set it). A handshake under way is completed, but what is
+// sent on its connection is dropped too until hear_again().
 void drop_handshakes(int listen_fd) noexcept;
+
+// For what was accepted of a socket after drop_handshakes(): its client repeats what was dropped.
+void hear_again(int fd) noexcept;
 
 // Whether the system has answered a handshake on this port that is not complete yet, on whichever
 // of the sockets that share it. False where the system does not say (no sock_diag(7)). What this

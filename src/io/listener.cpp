@@ -82,6 +82,9 @@ void listener::take_rest() noexcept {
     for (int i = 0; i < rest_max; ++i) {
         const int fd = ::accept4(listen_fd_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd >= 0) {
+            if (alone_) {
+                hear_again(fd);
+            }
             take(fd);
         } else if (errno != EINTR && errno != ECONNABORTED) {
             return;

@@ -114,6 +114,22 @@ TEST_F(handshakes, who_is_connected_is_not_under_way) {
     ::close(waiting);
 }
 
+TEST_F(handshakes, who_is_half_way_to_a_deaf_socket_is_heard_when_accepted) {
+    const listen_socket socket = listen_at("127.0.0.1:0");
+    half_way client(socket);
+    drop_handshakes(socket.fd());
+    client.go_on();
+    pollfd connected{client.fd, POLLOUT, 0};
+    ASSERT_EQ(::poll(&connected, 1, 20'000), 1);
+    ASSERT_EQ(::send(client.fd, "x", 1, MSG_NOSIGNAL), 1);
+    const int accepted = ::accept4(socket.fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    ASSERT_GE(accepted, 0);
+    hear_again(accepted);
+    pollfd heard{accepted, POLLIN, 0};
+    EXPECT_EQ(::poll(&heard, 1, 20'000), 1);
+    ::close(accepted);
+}
+
 TEST_F(handshakes, new_ones_are_ignored) {
     const listen_socket socket = listen_at("127.0.0.1:0");
     ASSERT_TRUE(ignore_handshakes(socket.fd()));
