@@ -36,8 +36,8 @@ bool any_found(int fd) noexcept {
     return first.nlmsg_type == SOCK_DIAG_BY_FAMILY;
 }
 
-// Packets with fewer hops left are dropped. 255 is the most there is, and none begins its way with
-// it but what neighbours mean for neighbours.
+// Packets with fewer hops left are dropped. 255 is the most there is; what a client's system sends
+// begins with less (Linux: 64).
 void hear_from(int fd, int hops_min) noexcept {
     ::setsockopt(fd, IPPROTO_IP, IP_MINTTL, &hops_min, sizeof hops_min);
     // Of a socket of IPv6.

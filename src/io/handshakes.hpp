@@ -12,9 +12,9 @@ namespace pillion::io {
 // again after a second, here or with a successor on the port. False where filters are denied.
 bool ignore_handshakes(int listen_fd) noexcept;
 
-// The same without a filter, at the very end: what has come less than no distance is dropped, all
-// of it (IP_MINTTL, RFC 5082; anybody may set it). A handshake under way is completed, but what is
-// sent on its connection is dropped too until hear_again().
+// The same without a filter, at the very end: only packets with all of 255 hops left are taken
+// (IP_MINTTL, RFC 5082; anybody may set it), and clients send none. A handshake under way is
+// completed, but what is sent on its connection is dropped too until hear_again().
 void drop_handshakes(int listen_fd) noexcept;
 
 // For what was accepted of a socket after drop_handshakes(): its client repeats what was dropped.

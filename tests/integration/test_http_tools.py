@@ -417,8 +417,8 @@ def test_who_leads_nowhere_is_seen():
         assert str(made.fileno()) not in leading_nowhere(SimpleNamespace(pid=os.getpid()))
 
 
-# What all of its descriptors are is not its own affair: a program of another test that still looked
-# for a server on this port held one connection once, and the count never came back.
+# Counting all of its descriptors failed once and was never explained: others may connect to it as
+# well. What a failed connection of its own leaves can be told from that.
 def test_nobody_is_there(start_pillion, make_client, tcp, deaf, tmp_path):
     tcp.url = f"http://127.0.0.1:{deaf}"
     config = configured(tcp, tmp_path, "failures: 0")
