@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
+
+#include "base/number.hpp"
 
 namespace pillion::app {
 
@@ -11,7 +12,7 @@ namespace {
 constexpr double wait_seconds_max = 3600;
 constexpr std::int64_t wait_steps_max = 1000;
 // Steps when none are asked for: one a second, but no more than this.
-constexpr double wait_steps_default_max = 100;
+constexpr std::int64_t wait_steps_default_max = 100;
 
 constexpr std::string_view brief_text =
     "Pillion serves one directory of files, read-only, to an agent.\n"
@@ -66,8 +67,8 @@ tool_result echo(context& ctx, json::view arguments) { return ctx.text(arguments
 
 task<tool_result> wait(context& ctx, json::view arguments) {
     const double seconds = std::clamp(arguments["seconds"].num(), 0.0, wait_seconds_max);
-    const auto usual =
-        static_cast<std::int64_t>(std::clamp(std::ceil(seconds), 1.0, wait_steps_default_max));
+    const std::int64_t usual =
+        std::clamp<std::int64_t>(base::round_up(seconds), 1, wait_steps_default_max);
     const std::int64_t steps =
         std::clamp<std::int64_t>(arguments["steps"].integral().value_or(usual), 1, wait_steps_max);
     const std::chrono::nanoseconds step(

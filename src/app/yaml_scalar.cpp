@@ -96,8 +96,11 @@ std::string integer_text(std::string_view text, plain_kind kind) {
     double value = 0;
     constexpr double exact = 9007199254740992.0;
     const auto got = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (got.ec == std::errc{} && std::floor(value) == value && std::abs(value) <= exact) {
-        return std::to_string(static_cast<std::int64_t>(value));
+    if (got.ec == std::errc{} && std::abs(value) <= exact) {
+        const auto whole = static_cast<std::int64_t>(value);
+        if (static_cast<double>(whole) == value) {
+            return std::to_string(whole);
+        }
     }
     return std::string(text);
 }

@@ -1,13 +1,13 @@
 #include "auth/introspection.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <utility>
 
 #include "auth/claims.hpp"
 #include "base/ascii.hpp"
 #include "base/base64.hpp"
+#include "base/number.hpp"
 #include "crypto/key_ring.hpp"
 #include "json/document.hpp"
 
@@ -73,7 +73,7 @@ token_fault judge(json::view said, const introspection_rules& rules, std::int64_
     to.principal += subject->empty() ? *client : *subject;
     to.good_until_s = now_s + rules.remembered_s;
     if (expires) {
-        to.ends_s = static_cast<std::int64_t>(std::ceil(*expires));
+        to.ends_s = base::round_up(*expires);
         to.good_until_s = std::min(to.good_until_s, to.ends_s);
     }
     return token_fault::none;

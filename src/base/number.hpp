@@ -93,6 +93,21 @@ std::optional<std::int64_t> parse_integral(std::string_view text) noexcept;
 // REQUIRES: both match the grammar.
 bool same_number(std::string_view a, std::string_view b) noexcept;
 
+// The least integer that is not below `value`, or the nearest there is. REQUIRES: not NaN.
+// std::ceil() is a call into libm for x86-64's baseline, and was all that our programs took of that
+// library: 0.4 MiB of a start.
+inline std::int64_t round_up(double value) noexcept {
+    constexpr double end = 9223372036854775808.0;  // 2^63
+    if (value >= end) {
+        return INT64_MAX;
+    }
+    if (value < -end) {
+        return INT64_MIN;
+    }
+    const auto towards_zero = static_cast<std::int64_t>(value);
+    return towards_zero + (static_cast<double>(towards_zero) < value ? 1 : 0);
+}
+
 // Writes a number at `out` and returns the end of it. The integer forms need integer_text_max
 // bytes, the double double_text_max.
 inline char* format(char* out, std::int64_t value) noexcept {

@@ -106,7 +106,7 @@ void connection::on_data(char* data, std::size_t bytes) noexcept {
     }
     server_.counts_.bytes_in += bytes;
     if (phase_ == phase::discard) {
-        discarded_ += bytes;
+        discarded_ += static_cast<std::uint32_t>(bytes);
         if (!discarding()) {
             wake();
         }
@@ -182,7 +182,7 @@ connection::step connection::read_head() noexcept {
         const parse_outcome outcome = parse_request_head(
             input_.data(), input_.size(), head_scanned_, server_.head_, server_.limits().head);
         if (outcome.state == parse_state::need_more) {
-            head_scanned_ = input_.size();
+            head_scanned_ = static_cast<std::uint32_t>(input_.size());
             return head_incomplete();
         }
         if (outcome.state == parse_state::failed) {

@@ -167,10 +167,10 @@ class connection final : public io::stream_reader, public base::list_hook<> {
     coro::resume_node resume_;
 
     connection_input input_;
-    std::size_t head_scanned_ = 0;
+    std::uint32_t head_scanned_ = 0;  // of an incomplete head
+    std::uint32_t discarded_ = 0;
     base::chunk* body_ = nullptr;
     chunk_decoder chunks_{0};
-    std::size_t discarded_ = 0;
 
     io::timer timer_{&connection::on_timer, this};
     std::int64_t deadline_ns_ = 0;

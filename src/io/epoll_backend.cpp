@@ -163,7 +163,8 @@ epoll_backend::~epoll_backend() {
 fd_record& epoll_backend::record_of(int fd) {
     const auto index = static_cast<std::size_t>(fd);
     if (index >= records_.size()) {
-        records_.resize(std::max(index + 1, records_.size() * 2));
+        // The vector's memory doubles, but what is no descriptor yet stays untouched.
+        records_.resize(index / events_max * events_max + events_max);
     }
     return records_[index];
 }

@@ -57,16 +57,19 @@ void out_queue::grow() noexcept {
     for (std::size_t i = 0; i < count_; ++i) {
         ::new (static_cast<void*>(entries + i)) entry(at(i));
     }
-    base::chunk_pool::give(ring_chunk_);
-    ring_chunk_ = bigger;
+    base::chunk_pool::give(ring_chunk());
     ring_ = entries;
     capacity_ = capacity;
     head_ = 0;
 }
 
+base::chunk* out_queue::ring_chunk() noexcept {
+    // It has a chunk to itself, from its first byte on.
+    return ring_ == inline_ ? nullptr : reinterpret_cast<base::chunk*>(ring_) - 1;
+}
+
 void out_queue::shrink() noexcept {
-    base::chunk_pool::give(ring_chunk_);
-    ring_chunk_ = nullptr;
+    base::chunk_pool::give(ring_chunk());
     ring_ = inline_;
     capacity_ = inline_entries;
     head_ = 0;

@@ -62,13 +62,14 @@ class out_queue {
     void grow() noexcept;
     void coalesce() noexcept;
     void shrink() noexcept;
+    // The memory of the ring; null while it is the inline one.
+    base::chunk* ring_chunk() noexcept;
 
     static constexpr std::uint32_t inline_entries = 2;
 
     base::chunk_pool* pool_;
     entry inline_[inline_entries];
     entry* ring_ = inline_;
-    base::chunk* ring_chunk_ = nullptr;
     std::size_t bytes_ = 0;
     std::uint32_t capacity_ = inline_entries;
     std::uint32_t head_ = 0;

@@ -22,7 +22,12 @@ constexpr std::size_t at_once_bytes_min = 16 * 1024;
 }  // namespace
 
 tcp_stream::tcp_stream(reactor& on, int fd, const peer_name& peer) noexcept
-    : reactor_(on), fd_(fd), queue_(on.chunks()), peer_(peer) {}
+    : detail::receive_op(&tcp_stream::on_receive),
+      detail::hangup_op(&tcp_stream::on_hangup),
+      reactor_(on),
+      fd_(fd),
+      queue_(on.chunks()),
+      peer_(peer) {}
 
 tcp_stream::~tcp_stream() {
     PILLION_ASSERT(phase_ == phase::created || phase_ == phase::closed);
@@ -37,40 +42,40 @@ void tcp_stream::start(stream_reader& reader) noexcept {
     phase_ = phase::open;
     arm_receive();
     if (reactor_.ops().receive_may_miss_reset()) {
-        reactor_.ops().await_hangup(hangup_, fd_);
+        reactor_.ops().await_hangup(hangup(), fd_);
     }
 }
 
 void tcp_stream::on_hangup(op& self, const completion& what) noexcept {
-    tcp_stream& s = *static_cast<stream_op&>(self).owner;
+    auto& s = static_cast<tcp_stream&>(static_cast<detail::hangup_op&>(self));
     if (s.phase_ > phase::flushing) {
         return s.finish();
     }
     // An orderly end is the receive's to report. A reset may have been missed by it: cancelled, it
     // is armed again and meets whatever is left, bytes first.
     const bool reset = what.res > 0 && (what.res & (POLLERR | POLLHUP)) != 0;
-    if (reset && !s.eof_ && s.receive_.in_flight && !s.watching_) {
-        s.reactor_.ops().cancel(s.receive_);
+    if (reset && !s.eof_ && s.receive().in_flight && !s.watching_) {
+        s.reactor_.ops().cancel(s.receive());
     }
 }
 
-// Keeps receive_ armed with what is wanted now: data, or while paused only the peer's hang-up.
+// Keeps the receive armed with what is wanted now: data, or while paused only the peer's hang-up.
 void tcp_stream::arm_receive() noexcept {
     if (phase_ > phase::flushing || eof_) {
         return;
     }
-    if (receive_.in_flight) {
+    if (receive().in_flight) {
         // It comes back here with -ECANCELED and is armed in the other way.
         if (watching_ != paused_) {
-            reactor_.ops().cancel(receive_);
+            reactor_.ops().cancel(receive());
         }
         return;
     }
     watching_ = paused_;
     if (paused_) {
-        reactor_.ops().await_hangup(receive_, fd_);
+        reactor_.ops().await_hangup(receive(), fd_);
     } else {
-        reactor_.ops().receive(receive_, fd_);
+        reactor_.ops().receive(receive(), fd_);
     }
 }
 
@@ -93,7 +98,7 @@ void tcp_stream::resume_reading() noexcept {
 }
 
 void tcp_stream::on_receive(op& self, const completion& what) noexcept {
-    tcp_stream& s = *static_cast<stream_op&>(self).owner;
+    auto& s = static_cast<tcp_stream&>(static_cast<detail::receive_op&>(self));
     if (what.res > 0 && what.data != nullptr) {
         s.received(what.data, static_cast<std::size_t>(what.res));
     } else if (!what.more) {
@@ -126,7 +131,7 @@ void tcp_stream::hold(const char* data, std::size_t bytes) noexcept {
 
 void tcp_stream::expect(std::size_t bytes) noexcept {
     const std::size_t units = (bytes + op::expected_unit - 1) / op::expected_unit;
-    receive_.expected = static_cast<std::uint8_t>(std::min<std::size_t>(units, UINT8_MAX));
+    receive().expected = static_cast<std::uint8_t>(std::min<std::size_t>(units, UINT8_MAX));
 }
 
 void tcp_stream::deliver_held() noexcept {
@@ -348,11 +353,11 @@ void tcp_stream::fail(int os_errno) noexcept {
 
 void tcp_stream::tear_down() noexcept {
     phase_ = phase::tearing;
-    if (receive_.in_flight) {
-        reactor_.ops().cancel(receive_);
+    if (receive().in_flight) {
+        reactor_.ops().cancel(receive());
     }
-    if (hangup_.in_flight) {
-        reactor_.ops().cancel(hangup_);
+    if (hangup().in_flight) {
+        reactor_.ops().cancel(hangup());
     }
     if (send_ != nullptr) {
         reactor_.ops().cancel(*send_);
@@ -363,7 +368,7 @@ void tcp_stream::tear_down() noexcept {
 }
 
 void tcp_stream::finish() noexcept {
-    if (receive_.in_flight || send_ != nullptr || hangup_.in_flight) {
+    if (receive().in_flight || send_ != nullptr || hangup().in_flight) {
         return;
     }
     phase_ = phase::closed;

@@ -21,7 +21,23 @@
 
 namespace pillion::io {
 
-class tcp_stream final : public stream, private flushable {
+namespace detail {
+
+// The two operations of a tcp_stream that may be under way all its life. They are bases of it, so
+// that a completion finds its stream without a pointer.
+struct receive_op : op {
+    using op::op;
+};
+struct hangup_op : op {
+    using op::op;
+};
+
+}  // namespace detail
+
+class tcp_stream final : public stream,
+                         private flushable,
+                         private detail::receive_op,
+                         private detail::hangup_op {
  public:
     // Takes ownership of `fd`, a connected non-blocking socket.
     tcp_stream(reactor& on, int fd, const peer_name& peer) noexcept;
@@ -52,6 +68,9 @@ class tcp_stream final : public stream, private flushable {
     static void on_send(op& self, const completion& what) noexcept;
     static void on_hangup(op& self, const completion& what) noexcept;
 
+    op& receive() noexcept { return static_cast<detail::receive_op&>(*this); }
+    // Under way where receives may miss a reset.
+    op& hangup() noexcept { return static_cast<detail::hangup_op&>(*this); }
     void received(char* data, std::size_t bytes) noexcept;
     void receive_ended(std::int32_t res) noexcept;
     void hold(const char* data, std::size_t bytes) noexcept;
@@ -68,11 +87,6 @@ class tcp_stream final : public stream, private flushable {
     void tear_down() noexcept;
     void finish() noexcept;
 
-    struct stream_op : op {
-        stream_op(handler h, tcp_stream& s) noexcept : op(h), owner(&s) {}
-        tcp_stream* owner;
-    };
-
     enum class phase : std::uint8_t { created, open, flushing, tearing, closed };
 
     reactor& reactor_;
@@ -83,13 +97,11 @@ class tcp_stream final : public stream, private flushable {
     bool paused_ = false;
     bool eof_ = false;        // the peer finished
     bool eof_told_ = false;   // … and the reader knows
-    bool watching_ = false;   // receive_ waits for a hang-up instead of data
+    bool watching_ = false;   // the receive waits for a hang-up instead of data
     bool over_high_ = false;  // write() returned false: owes on_drained()
     bool shut_requested_ = false;
     bool shut_done_ = false;
     base::chunk* held_ = nullptr;  // what still arrived after pause_reading(), in order
-    stream_op receive_{&tcp_stream::on_receive, *this};
-    stream_op hangup_{&tcp_stream::on_hangup, *this};  // where receives may miss a reset
     out_queue queue_;
     send_slot* send_ = nullptr;          // in flight
     base::chunk* more_parts_ = nullptr;  // in place of the slot's while a longer gather is out

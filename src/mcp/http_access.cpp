@@ -106,7 +106,7 @@ std::uint16_t http_transport::authenticate(const http::exchange& ex, http_client
     }
     c.from = caller::at(address_of(ex));
     fault why;
-    const bool charged = c.waiting.began();
+    const bool charged = c.waiting != nullptr;
     if (!charged && !engine_.limits().request(c.from, engine_.options().limit, why)) {
         retry_after_s_ = why.retry_after_s;
         refusal_text_ = why.message;
@@ -122,7 +122,7 @@ std::uint16_t http_transport::authenticate(const http::exchange& ex, http_client
     if (found.who == nullptr) {
         return judge_elsewhere(ex, c, found, token);
     }
-    c.waiting.over();
+    c.waiting = nullptr;
     c.identity = std::move(found.who);
     c.access = accesses_;
     c.from.set_principal(c.identity->principal);

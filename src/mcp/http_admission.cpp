@@ -65,7 +65,7 @@ std::uint16_t http_transport::on_open(http::exchange& first) noexcept {
     if (!engine_.limits().connect(from, engine_.options().limit, counted)) {
         return 429;
     }
-    auto* client = new http_client(engine_, from, *this);
+    auto* client = new http_client(from, *this);
     client->connection = std::move(counted);
     first.set_tag(client, &free_client);
     return 0;

@@ -22,6 +22,16 @@ std::size_t cors_headers::put(http::extra_header* to) const noexcept {
     return room;
 }
 
+void http_client::set_origin(std::string_view now) {
+    if (origin() == now) {
+        return;
+    }
+    if (origin_ == nullptr) {
+        origin_ = std::make_unique<std::string>();
+    }
+    origin_->assign(now);
+}
+
 void http_client::attach(http::exchange& ex, request& r) noexcept {
     PILLION_ASSERT(exchange_ == nullptr);
     exchange_ = &ex;
@@ -43,11 +53,11 @@ bool http_client::notify(request& r, base::byte_buffer message) noexcept {
     if (r.session != nullptr) {
         // In a session the stream outlives this connection: it gets an object of its own.
         http::exchange& ex = detach();
-        return call_stream::open(engine_, ex, r, origin).notify(r, std::move(message));
+        return call_stream::open(way_.shard_engine(), ex, r, origin()).notify(r, std::move(message));
     }
     if (!exchange_->streaming()) {
         http::extra_header extra[cors_headers::room];
-        exchange_->begin_sse(extra, cors_headers(origin).put(extra));
+        exchange_->begin_sse(extra, cors_headers(origin()).put(extra));
     }
     return exchange_->send_event(std::move(message));
 }
@@ -60,7 +70,7 @@ void http_client::reply(request& r, base::byte_buffer message, std::uint16_t htt
         return ex.end_sse();
     }
     http::extra_header extra[cors_headers::room + 2];
-    std::size_t count = cors_headers(origin).put(extra);
+    std::size_t count = cors_headers(origin()).put(extra);
     std::string challenge;
     if (!r.lacking.empty()) {
         challenge = way_.challenge(ex, "insufficient_scope", {}, r.lacking);
@@ -83,14 +93,14 @@ bool http_client::release(request& r, std::int64_t retry_ms) noexcept {
         return false;
     }
     http::exchange& ex = detach();
-    return call_stream::open(engine_, ex, r, origin).release(r, retry_ms);
+    return call_stream::open(way_.shard_engine(), ex, r, origin()).release(r, retry_ms);
 }
 
 http::exchange* http_client::hand_over(request& r) noexcept {
     http::exchange& ex = detach();
     r.channel = nullptr;
     http::extra_header extra[cors_headers::room];
-    ex.begin_sse(extra, cors_headers(origin).put(extra));
+    ex.begin_sse(extra, cors_headers(origin()).put(extra));
     return &ex;
 }
 
@@ -99,7 +109,7 @@ void http_client::drop(request& /*r*/) noexcept {
     http::exchange& ex = detach();
     if (!ex.streaming()) {
         http::extra_header extra[cors_headers::room];
-        ex.begin_sse(extra, cors_headers(origin).put(extra));
+        ex.begin_sse(extra, cors_headers(origin()).put(extra));
     }
     ex.end_sse();
 }
@@ -110,7 +120,7 @@ void http_client::on_peer_eof() noexcept {
     if (live_ != nullptr && live_->modern()) {
         request& r = *live_;
         http::exchange& ex = detach();
-        engine_.disconnected(r);
+        way_.shard_engine().disconnected(r);
         ex.abort();
     }
 }
@@ -126,7 +136,7 @@ void http_client::on_gone() noexcept {
     if (live_ != nullptr) {
         request& r = *live_;
         live_ = nullptr;
-        engine_.disconnected(r);
+        way_.shard_engine().disconnected(r);
     }
 }
 

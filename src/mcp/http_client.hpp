@@ -4,7 +4,9 @@
 // Thread: its shard.
 #pragma once
 
+#include <memory>
 #include <string>
+#include <string_view>
 
 #include "auth/authenticator.hpp"
 #include "http/exchange.hpp"
@@ -30,8 +32,7 @@ class cors_headers {
 
 class http_client final : public reply_channel, private http::exchange_listener {
  public:
-    http_client(engine& e, const caller& peer, const http_transport& way) noexcept
-        : from(peer), engine_(e), way_(way) {}
+    http_client(const caller& peer, const http_transport& way) noexcept : from(peer), way_(way) {}
 
     // Ties the exchange to a request: replies go there from now on.
     void attach(http::exchange& ex, request& r) noexcept;
@@ -43,16 +44,22 @@ class http_client final : public reply_channel, private http::exchange_listener 
     http::exchange* hand_over(request& r) noexcept override;
     bool has_status() const noexcept override { return !exchange_->streaming(); }
 
-    // The session this connection used last, and the Origin of its current request ("" for none).
+    // The Origin of its current request ("" for none), good until the next one.
+    std::string_view origin() const noexcept {
+        return origin_ != nullptr ? std::string_view(*origin_) : std::string_view();
+    }
+    void set_origin(std::string_view now);
+
+    // The session this connection used last.
     session_ref last_session;
-    std::string origin;
     // Who is charged, and this connection among those of its address.
     caller from;
     count_table::hold connection;
     // Who sent the token of the last request, by which authenticator's word.
     auth::identity_ref identity;
     std::uint32_t access = 0;
-    token_wait waiting;  // for what others say of it
+    // Where it waits, or has waited, for what others say of it; null once the request is judged.
+    std::unique_ptr<token_wait> waiting;
 
  private:
     void on_peer_eof() noexcept override;
@@ -60,8 +67,9 @@ class http_client final : public reply_channel, private http::exchange_listener 
     void on_gone() noexcept override;
     http::exchange& detach() noexcept;
 
-    engine& engine_;
     const http_transport& way_;
+    // Programs send none: made with the first one.
+    std::unique_ptr<std::string> origin_;
     http::exchange* exchange_ = nullptr;
     request* live_ = nullptr;
 };

@@ -83,10 +83,7 @@ http_transport::place http_transport::place_of(std::string_view path) const noex
 
 http_client& http_transport::client_of(http::exchange& ex) {
     auto* client = static_cast<http_client*>(ex.tag());
-    const std::string_view origin = ex.head().get(header_id::origin);
-    if (client->origin != origin) {
-        client->origin.assign(origin);
-    }
+    client->set_origin(ex.head().get(header_id::origin));
     return *client;
 }
 
@@ -107,7 +104,7 @@ void http_transport::handle(http::exchange& ex) noexcept {
             if (ex.head().m == http::method::options) {
                 return handle_options(ex);
             }
-            return legacy_sse::open(engine_, ex, message_path, client_of(ex).origin,
+            return legacy_sse::open(engine_, ex, message_path, client_of(ex).origin(),
                                     client_of(ex).from);
         case place::messages:
             if (ex.head().m == http::method::options) {
@@ -139,7 +136,7 @@ void http_transport::fail(http::exchange& ex, std::uint16_t status, int code, sa
     write_error(body, why, ex.request_id(), id);
     http::extra_header extra[cors_headers::room];
     ex.respond(status, http::json_media_type, std::move(body), extra,
-               cors_headers(c.origin).put(extra));
+               cors_headers(c.origin()).put(extra));
 }
 
 void http_transport::refuse_late(http::exchange& ex, const fault& why) {
@@ -148,7 +145,7 @@ void http_transport::refuse_late(http::exchange& ex, const fault& why) {
     write_error(body, why, ex.request_id());
     char seconds[16];
     http::extra_header extra[cors_headers::room + 1];
-    std::size_t count = cors_headers(c.origin).put(extra);
+    std::size_t count = cors_headers(c.origin()).put(extra);
     extra[count++] = {"Retry-After", write_seconds(why.retry_after_s, seconds)};
     ex.respond(why.http_status, http::json_media_type, std::move(body), extra, count);
 }
@@ -255,7 +252,7 @@ void http_transport::handle_message(http::exchange& ex, request& r, json::view r
         } else {
             engine_.take_response(s, root);
             http::extra_header extra[cors_headers::room];
-            ex.respond_empty(202, extra, cors_headers(c.origin).put(extra));
+            ex.respond_empty(202, extra, cors_headers(c.origin()).put(extra));
         }
         return engine_.discard(r);
     }
@@ -280,7 +277,7 @@ void http_transport::handle_notification(http::exchange& ex, http_client& c, con
         take_notification(engine_, e.method, e.params, s);
     }
     http::extra_header extra[cors_headers::room];
-    ex.respond_empty(202, extra, cors_headers(c.origin).put(extra));
+    ex.respond_empty(202, extra, cors_headers(c.origin()).put(extra));
 }
 
 void http_transport::handle_batch(http::exchange& ex, request& r, json::view root) {
@@ -304,7 +301,7 @@ void http_transport::handle_batch(http::exchange& ex, request& r, json::view roo
     }
     r.head = nullptr;
     r.charge(c.from);
-    auto* all = new http_batch(engine_, r, ex, c.origin);
+    auto* all = new http_batch(engine_, r, ex, c.origin());
     all->run(root, s);
 }
 
@@ -326,7 +323,7 @@ void http_transport::handle_sse_message(http::exchange& ex) {
     const std::string to(id);
     const granted rights{std::string(c.from.scopes), c.from.limited, c.from.ends_s};
     http::extra_header extra[cors_headers::room];
-    ex.respond_empty(202, extra, cors_headers(c.origin).put(extra));
+    ex.respond_empty(202, extra, cors_headers(c.origin()).put(extra));
     if (*shard == engine_.shard()) {
         return engine_.sse_message(to, text, rights);
     }
@@ -347,7 +344,7 @@ void http_transport::handle_get(http::exchange& ex) {
         return refuse_late(ex, why);
     }
     if (!ex.head().has(header_id::last_event_id)) {
-        return legacy_stream::open(engine_, ex, std::move(s), c.origin, c.from.ends_s);
+        return legacy_stream::open(engine_, ex, std::move(s), c.origin(), c.from.ends_s);
     }
     const auto from = event_id::parse(ex.head().get(header_id::last_event_id));
     event_log::replay missed;
@@ -360,9 +357,9 @@ void http_transport::handle_get(http::exchange& ex) {
                         : safe_text("Unknown Last-Event-ID"));
     }
     if (missed.standalone) {
-        return legacy_stream::open(engine_, ex, std::move(s), c.origin, c.from.ends_s, &*from);
+        return legacy_stream::open(engine_, ex, std::move(s), c.origin(), c.from.ends_s, &*from);
     }
-    stream_follower::open(engine_, ex, std::move(s), *from, c.origin, c.from.ends_s);
+    stream_follower::open(engine_, ex, std::move(s), *from, c.origin(), c.from.ends_s);
 }
 
 void http_transport::handle_delete(http::exchange& ex) {
@@ -377,14 +374,14 @@ void http_transport::handle_delete(http::exchange& ex) {
     }
     log::info("mcp.session_deleted", {log::kv("request_id", ex.request_id())});
     http::extra_header extra[cors_headers::room];
-    ex.respond_empty(204, extra, cors_headers(c.origin).put(extra));
+    ex.respond_empty(204, extra, cors_headers(c.origin()).put(extra));
     engine_.shared().broadcast([s](engine& e) { e.session_ended(s.get()); });
 }
 
 void http_transport::handle_options(http::exchange& ex) {
     http_client& c = client_of(ex);
     http::extra_header extra[cors_headers::room + 4];
-    std::size_t count = cors_headers(c.origin).put(extra);
+    std::size_t count = cors_headers(c.origin()).put(extra);
     extra[count++] = {"Allow", allow_mcp};
     if (count > 1) {
         extra[count++] = {"Access-Control-Allow-Methods", allow_mcp};

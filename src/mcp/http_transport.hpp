@@ -52,6 +52,7 @@ struct http_options {
 class http_transport final : public http::request_handler {
  public:
     http_transport(engine& e, http_options options);
+    engine& shard_engine() const noexcept { return engine_; }
     // From the next request on.
     void change(http_options to);
     // The keys of issuers may be others, or a fetch has brought none.

@@ -27,16 +27,19 @@ void token_wait::leave() noexcept {
     }
 }
 
-bool token_waiters::add(token_wait& one, const http::exchange& of) noexcept {
+bool token_waiters::add(std::unique_ptr<token_wait>& one, const http::exchange& of) {
     if (count_ >= count_max) {
         return false;
     }
+    if (one == nullptr) {
+        one = std::make_unique<token_wait>();
+    }
     ++count_;
-    one.of_ = &of;
-    one.in_ = this;
-    one.failed_ = false;
-    ++one.rounds_;
-    all_.push_back(one);
+    one->of_ = &of;
+    one->in_ = this;
+    one->failed_ = false;
+    ++one->rounds_;
+    all_.push_back(*one);
     return true;
 }
 
@@ -63,7 +66,7 @@ void http_transport::take_keys() {
 std::uint16_t http_transport::judge_elsewhere(const http::exchange& ex, http_client& c,
                                               const auth::authenticator::answer& found,
                                               std::string_view token) {
-    const bool may_wait = c.waiting.may_wait();
+    const bool may_wait = c.waiting == nullptr || c.waiting->may_wait();
     if (found.why == auth::token_fault::unknown_key && may_wait &&
         authenticator_->want_keys(found.issuer, engine_.loop().now_ns())) {
         if (waiting_for_keys_.add(c.waiting, ex)) {
@@ -74,7 +77,7 @@ std::uint16_t http_transport::judge_elsewhere(const http::exchange& ex, http_cli
     if (found.why == auth::token_fault::unasked) {
         return ask_about(ex, c, token);
     }
-    c.waiting.over();
+    c.waiting = nullptr;
     if (found.why == auth::token_fault::no_keys) {
         return refuse_for_now(ex, words_of(found.why),
                               "The keys of the token's issuer cannot be had at present");
@@ -86,8 +89,10 @@ std::uint16_t http_transport::ask_about(const http::exchange& ex, http_client& c
                                         std::string_view token) {
     constexpr safe_text away = "The authorization server does not answer at present";
     constexpr safe_text crowd = "Too many tokens are being looked up";
-    if (c.waiting.failed() || !c.waiting.may_wait() || options_.asks == nullptr) {
-        c.waiting.over();
+    const bool again = c.waiting != nullptr;
+    if (options_.asks == nullptr ||
+        (again && (c.waiting->failed() || !c.waiting->may_wait()))) {
+        c.waiting = nullptr;
         return refuse_for_now(ex, "the authorization server does not answer", away);
     }
     const auto same = [token](const auto& one) { return crypto::same_secret(one->token, token); };
@@ -103,13 +108,13 @@ std::uint16_t http_transport::ask_about(const http::exchange& ex, http_client& c
             };
         if (questions_.size() >= token_question::count_max ||
             !options_.asks->ask(options_.access->introspection, token, then)) {
-            c.waiting.over();
+            c.waiting = nullptr;
             return refuse_for_now(ex, "too many tokens are looked up", crowd);
         }
         at = questions_.insert(questions_.end(), std::move(fresh));
     }
     if (!(*at)->waiting.add(c.waiting, ex)) {
-        c.waiting.over();
+        c.waiting = nullptr;
         return refuse_for_now(ex, "too many wait for one token", crowd);
     }
     return undecided;

@@ -24,6 +24,7 @@ class token_waiters;
 // What a judgement says in place of a status while there is none.
 constexpr std::uint16_t undecided = 1;
 
+// One request's; it ends with the request's judgement.
 class token_wait : public base::list_hook<> {
  public:
     // How often one request may wait: what it waited for may have been forgotten again meanwhile.
@@ -34,16 +35,9 @@ class token_wait : public base::list_hook<> {
     token_wait(const token_wait&) = delete;
     token_wait& operator=(const token_wait&) = delete;
 
-    // Whether the request has waited.
-    bool began() const noexcept { return rounds_ > 0; }
     bool may_wait() const noexcept { return rounds_ < rounds_max; }
     // What it waited for has brought nothing.
     bool failed() const noexcept { return failed_; }
-    // The request has been judged.
-    void over() noexcept {
-        rounds_ = 0;
-        failed_ = false;
-    }
 
  private:
     friend class token_waiters;
@@ -73,8 +67,8 @@ class token_waiters {
     // Requests that wait at a time, of one transport and for one thing.
     static constexpr std::size_t count_max = 1024;
 
-    // False when there are too many.
-    bool add(token_wait& one, const http::exchange& of) noexcept;
+    // False when there are too many. `one` is made when it is null.
+    bool add(std::unique_ptr<token_wait>& one, const http::exchange& of);
     // All are admitted again in a turn to come. `failed`: there is no news, and none will come.
     void wake_all(bool failed = false) noexcept;
 

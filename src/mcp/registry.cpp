@@ -427,24 +427,4 @@ std::unique_ptr<const registry> registry::freeze(const detail::definitions& from
     return r;
 }
 
-const tool* registry::find_tool(std::string_view name) const noexcept {
-    const std::size_t at = tool_index_.find(name);
-    return at == name_table::none ? nullptr : &tools_[at];
-}
-
-const prompt* registry::find_prompt(std::string_view name) const noexcept {
-    const std::size_t at = prompt_index_.find(name);
-    return at == name_table::none ? nullptr : &prompts_[at];
-}
-
-const resource* registry::find_resource(std::string_view uri) const noexcept {
-    const std::size_t at = resource_index_.find(uri);
-    return at == name_table::none ? nullptr : &resources_[at];
-}
-
-const resource* registry::find_template(std::string_view uri_template) const noexcept {
-    const std::size_t at = template_index_.find(uri_template);
-    return at == name_table::none ? nullptr : &templates_[at];
-}
-
 }  // namespace pillion::mcp

@@ -64,10 +64,18 @@ class registry {
                                                   std::vector<std::string>& warnings);
 
     // nullptr when there is none of that name or URI.
-    const tool* find_tool(std::string_view name) const noexcept;
-    const prompt* find_prompt(std::string_view name) const noexcept;
-    const resource* find_resource(std::string_view uri) const noexcept;
-    const resource* find_template(std::string_view uri_template) const noexcept;
+    const tool* find_tool(std::string_view name) const noexcept {
+        return one_of(tools_, tool_index_.find(name));
+    }
+    const prompt* find_prompt(std::string_view name) const noexcept {
+        return one_of(prompts_, prompt_index_.find(name));
+    }
+    const resource* find_resource(std::string_view uri) const noexcept {
+        return one_of(resources_, resource_index_.find(uri));
+    }
+    const resource* find_template(std::string_view uri_template) const noexcept {
+        return one_of(templates_, template_index_.find(uri_template));
+    }
 
     // In the order of registration.
     const std::vector<tool>& tools() const noexcept { return tools_; }
@@ -118,6 +126,10 @@ class registry {
     std::string_view short_info() const noexcept { return short_info_; }
 
  private:
+    template <class Item>
+    static const Item* one_of(const std::vector<Item>& all, std::size_t at) noexcept {
+        return at == name_table::none ? nullptr : &all[at];
+    }
     bool add_tools(std::string& fault, std::vector<std::string>& warnings);
     bool add_prompts(std::string& fault);
     bool add_resources(std::string& fault);

@@ -1,20 +1,22 @@
 #include "mcp/token_bucket.hpp"
 
 #include <algorithm>
-#include <cmath>
+
+#include "base/number.hpp"
 
 namespace pillion::mcp {
 
 bucket_rate bucket_rate::of(double per_second, std::int64_t burst) noexcept {
     // An hour and a million: their product is far from the end of 64 bits.
-    constexpr double longest_ns = 3600e9;
+    constexpr std::int64_t longest_ns = 3'600'000'000'000;
     constexpr std::int64_t burst_max = 1'000'000;
-    const double period = std::clamp(std::ceil(1e9 / per_second), 1.0, longest_ns);
+    const std::int64_t period_ns =
+        std::clamp<std::int64_t>(base::round_up(1e9 / per_second), 1, longest_ns);
     const std::int64_t tokens =
         burst > 0 ? burst
                   : static_cast<std::int64_t>(std::min(per_second, static_cast<double>(burst_max)));
     bucket_rate made;
-    made.period_ns = static_cast<std::int64_t>(period);
+    made.period_ns = period_ns;
     made.depth_ns = made.period_ns * std::clamp<std::int64_t>(tokens, 1, burst_max);
     return made;
 }

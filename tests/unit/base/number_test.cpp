@@ -136,6 +136,24 @@ TEST(number, equality_is_that_of_the_mathematical_values) {
     EXPECT_FALSE(same("1e999999999999999999999", "1"));
 }
 
+TEST(number, rounds_up_to_the_nearest_integer_there_is) {
+    EXPECT_EQ(round_up(0.0), 0);
+    EXPECT_EQ(round_up(-0.0), 0);
+    EXPECT_EQ(round_up(2.0), 2);
+    EXPECT_EQ(round_up(std::nextafter(2.0, 3.0)), 3);
+    EXPECT_EQ(round_up(std::nextafter(2.0, 1.0)), 2);
+    EXPECT_EQ(round_up(std::numeric_limits<double>::denorm_min()), 1);
+    EXPECT_EQ(round_up(-0.5), 0);
+    EXPECT_EQ(round_up(-2.0), -2);
+    EXPECT_EQ(round_up(-2.5), -2);
+    EXPECT_EQ(round_up(4503599627370495.5), 4503599627370496);
+    EXPECT_EQ(round_up(std::nextafter(9223372036854775808.0, 0.0)), 9223372036854774784);
+    EXPECT_EQ(round_up(9223372036854775808.0), INT64_MAX);
+    EXPECT_EQ(round_up(std::numeric_limits<double>::infinity()), INT64_MAX);
+    EXPECT_EQ(round_up(-9223372036854775808.0), INT64_MIN);
+    EXPECT_EQ(round_up(-1e300), INT64_MIN);
+}
+
 TEST(number, formats_the_shortest_text_that_reads_back) {
     EXPECT_EQ(text_of(0.1), "0.1");
     EXPECT_EQ(text_of(42.0), "42");
