@@ -41,7 +41,7 @@ class log_writer {
  private:
     void run() noexcept;
     // What waits is not to be collected any longer. Under the mutex.
-    bool is_due() const noexcept { return urgent_ || queue_.size() >= queue_bytes_max_ / 4; }
+    bool is_due() const noexcept { return urgent_ || queue_.size() >= batch_bytes_; }
     // False when it was given up. `unwritten`: how much of the end is lost.
     bool write_all(std::string_view lines, std::size_t& unwritten) noexcept;
     void count_dropped(std::string_view lines) noexcept;
@@ -49,6 +49,7 @@ class log_writer {
     const int fd_;
     const bool to_file_;
     const std::size_t queue_bytes_max_;
+    const std::size_t batch_bytes_;  // so much is not collected any longer
     std::atomic<std::uint64_t> dropped_{0};
     std::atomic<bool> abandoned_{false};
     std::mutex mutex_;  // guards what follows

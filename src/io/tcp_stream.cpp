@@ -12,6 +12,9 @@
 
 namespace pillion::io {
 
+// See http/connection.cpp.
+static_assert(sizeof(tcp_stream) <= 264);
+
 namespace {
 
 // Messages from this size on are sent when they are written. Gathered until the end of a turn,

@@ -9,6 +9,9 @@
 
 namespace pillion::mcp {
 
+// See http/connection.cpp.
+static_assert(sizeof(http_client) <= 168);
+
 cors_headers::cors_headers(std::string_view origin) noexcept : origin_(origin) {}
 
 std::size_t cors_headers::put(http::extra_header* to) const noexcept {
@@ -53,7 +56,8 @@ bool http_client::notify(request& r, base::byte_buffer message) noexcept {
     if (r.session != nullptr) {
         // In a session the stream outlives this connection: it gets an object of its own.
         http::exchange& ex = detach();
-        return call_stream::open(way_.shard_engine(), ex, r, origin()).notify(r, std::move(message));
+        return call_stream::open(way_.shard_engine(), ex, r, origin())
+            .notify(r, std::move(message));
     }
     if (!exchange_->streaming()) {
         http::extra_header extra[cors_headers::room];

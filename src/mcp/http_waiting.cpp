@@ -90,8 +90,7 @@ std::uint16_t http_transport::ask_about(const http::exchange& ex, http_client& c
     constexpr safe_text away = "The authorization server does not answer at present";
     constexpr safe_text crowd = "Too many tokens are being looked up";
     const bool again = c.waiting != nullptr;
-    if (options_.asks == nullptr ||
-        (again && (c.waiting->failed() || !c.waiting->may_wait()))) {
+    if (options_.asks == nullptr || (again && (c.waiting->failed() || !c.waiting->may_wait()))) {
         c.waiting = nullptr;
         return refuse_for_now(ex, "the authorization server does not answer", away);
     }
