@@ -57,7 +57,7 @@ def test_it_needs_glibc_alone(portable):
 
 
 def test_it_does_without_libm(portable):
-    """A call of std::ceil() had all of it mapped at each start: 0.4 MiB (rounding.o)."""
+    """A call of std::ceil() had all of it mapped at each start: 0.3 MiB (rounding.o)."""
     assert "[libm." not in said_by("readelf", "-d", portable)
     assert "GLIBC_PRIVATE" not in said_by("objdump", "-T", portable)
 
