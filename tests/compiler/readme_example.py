@@ -3,8 +3,9 @@
 nothing but the public headers, the first one answers a client over a pipe, and the one that asks is
 answered in every revision. The others compile.
 
-Usage: readme_example.py ROOT FOLDER LIBPILLION SANITIZERS COMPILER...; FOLDER, made if it is not
-there, is for what is compiled; SANITIZERS is Meson's b_sanitize.
+Usage: readme_example.py ROOT FOLDER ARCHIVES SANITIZERS COMPILER...; FOLDER, made if it is not
+there, is for what is compiled; ARCHIVES are those of libpillion, with colons between; SANITIZERS is
+Meson's b_sanitize.
 """
 
 import json
@@ -78,13 +79,14 @@ int main() {
 
 def compile_example(section, words, folder, code):
     """Compiles a program as the section says. Returns its path."""
-    root, library = (pathlib.Path(word).resolve() for word in words[:2])
+    root = pathlib.Path(words[0]).resolve()
+    archives = [str(pathlib.Path(word).resolve()) for word in words[1].split(":")]
     sanitizers, compiler = words[2], words[3:]
     line = first(r"`(g\+\+\s[^`]*)`", section, "there is no `g++ …` command line")
     (folder / "greet.cpp").write_text(code, encoding="utf-8")
     here = {"g++": compiler, "-Iinclude": [f"-I{root}/include"],
             "greet.cpp": [str(folder / "greet.cpp")],
-            "build/release/libpillion.a": [str(library)]}
+            "build/release/libpillion.a": ["-Wl,--start-group", *archives, "-Wl,--end-group"]}
     given = shlex.split(line)
     missing = [word for word in here if word not in given]
     if missing:
