@@ -5,6 +5,7 @@
 #include <atomic>
 #include <new>
 
+#include "base/assert.hpp"
 #include "base/limits.hpp"
 
 namespace pillion::io {
@@ -25,34 +26,89 @@ namespace {
 // So often it is looked whether fewer would do.
 constexpr std::uint32_t look_back_turns = 4096;
 
+// So many small buffers are one.
+std::size_t joined(std::size_t count, buffer_ring::use how) noexcept {
+    constexpr std::size_t large_min = 4;
+    return how == buffer_ring::use::until_full && count >= large_min * limits::recv_large_factor
+               ? limits::recv_large_factor
+               : 1;
+}
+
 }  // namespace
 
-buffer_ring::buffer_ring(std::size_t count, std::size_t bytes) noexcept
-    : count_(count),
-      bytes_(bytes),
-      ring_(count * sizeof(uring_abi::ring_buffer)),
-      buffers_(count * bytes),
-      free_(new(std::nothrow) std::uint16_t[count]),
-      shown_(std::min(count, 2 * shown_min)) {
-    for (std::size_t i = 0; i < count && free_ != nullptr; ++i) {
-        give(static_cast<std::uint32_t>(count - 1 - i));
+buffer_ring::buffer_ring(std::size_t count, std::size_t bytes, use how) noexcept
+    : how_(how),
+      count_(count / joined(count, how)),
+      bytes_(bytes * joined(count, how)),
+      ring_(count_ * sizeof(uring_abi::ring_buffer)),
+      buffers_(count_ * bytes_),
+      free_(new (std::nothrow) std::uint16_t[count_]),
+      lent_(new (std::nothrow) std::uint32_t[count_]()),
+      shown_(std::min(count_, 2 * shown_min())) {
+    for (std::size_t i = 0; i < count_ && free_ != nullptr; ++i) {
+        free_[free_count_++] = static_cast<std::uint16_t>(count_ - 1 - i);
     }
 }
 
-buffer_ring::~buffer_ring() { delete[] free_; }
+buffer_ring::~buffer_ring() {
+    delete[] free_;
+    delete[] lent_;
+}
 
 void buffer_ring::put(std::uint16_t id) noexcept {
     // Field by field: entry 0 shares its `reserved` with the tail of the ring.
-    uring_abi::ring_buffer& e = entry()[tail_ & (count_ - 1)];
-    e.address = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(buffer(id)));
+    uring_abi::ring_buffer& e = entry(tail_);
+    e.address = address_of(id);
     e.bytes = static_cast<std::uint32_t>(bytes_ - limits::padding);
     e.id = id;
+    lent_[id] = in_kernel;
     ++tail_;
     ++in_ring_;
 }
 
+void buffer_ring::first_is_full() noexcept {
+    const std::uint16_t id = entry(head_).id;
+    lent_[id] -= in_kernel;
+    if (lent_[id] == 0) {
+        free_[free_count_++] = id;
+    }
+    ++head_;
+    filled_ = 0;
+    --in_ring_;
+    ++taken_;
+}
+
+char* buffer_ring::took(std::uint32_t id, std::size_t received, bool more) noexcept {
+    // Buffers are taken in order, so one that is not the first says that those before it are full.
+    while (entry(head_).id != id) {
+        PILLION_ASSERT(in_ring_ > 0);
+        first_is_full();
+    }
+    char* const data = buffer(id) + filled_;
+    lent_[id] += received > 0 ? one_lent : 0;
+    filled_ += received;
+    // Where nothing was received, until Linux 7 `more` is missing although the buffer is not full.
+    if (how_ == use::one_receive || (!more && received > 0)) {
+        first_is_full();
+    }
+    return received > 0 ? data : nullptr;
+}
+
+// The kernel keeps in the entry how far it is, and reads it there at each receive. If that is
+// further than what we have seen (a full one has no bytes left), completions are left to be read.
+void buffer_ring::begin_first_again() noexcept {
+    uring_abi::ring_buffer& e = entry(head_);
+    const std::uint64_t address = address_of(e.id);
+    const std::size_t whole = bytes_ - limits::padding;
+    if (lent_[e.id] == in_kernel && e.address == address + filled_ && e.bytes == whole - filled_) {
+        e.address = address;
+        e.bytes = static_cast<std::uint32_t>(whole);
+        filled_ = 0;
+    }
+}
+
 void buffer_ring::look_back() noexcept {
-    if (taken_most_ < shown_ / 4 && shown_ > shown_min) {
+    if (taken_most_ < shown_ / 4 && shown_ > shown_min()) {
         shown_ /= 2;
     }
     taken_most_ = 0;
@@ -68,20 +124,23 @@ void buffer_ring::publish() noexcept {
         shown_ = std::min(count_, 2 * shown_);
         ran_out_ = false;
     }
+    if (filled_ > 0) {
+        begin_first_again();
+    }
     if (in_ring_ >= shown_ || free_count_ == 0) {
         return;
     }
     while (in_ring_ < shown_ && free_count_ > 0) {
         put(free_[--free_count_]);
     }
-    std::atomic_ref<std::uint16_t>(entry()[0].reserved).store(tail_, std::memory_order_release);
+    std::atomic_ref<std::uint16_t>(entry(0).reserved).store(tail_, std::memory_order_release);
 }
 
 buffer_pool::buffer_pool(std::size_t count, std::size_t bytes) noexcept
     : count_(count),
       bytes_(bytes),
       buffers_(count * bytes),
-      free_(new(std::nothrow) std::uint32_t[count]) {
+      free_(new (std::nothrow) std::uint32_t[count]) {
     // Handed out from the lowest, and the last one back first: the warmest in the cache.
     for (std::size_t i = 0; i < count && free_ != nullptr; ++i) {
         give(static_cast<std::uint32_t>(count - 1 - i));

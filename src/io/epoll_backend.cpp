@@ -473,12 +473,12 @@ void epoll_backend::try_accept(fd_record& r, int fd) noexcept {
 }
 
 void epoll_backend::try_receive(fd_record& r, int fd) noexcept {
-    const receive_buffers::lease into =
-        buffers_.take(std::exchange(r.in->expected, std::uint8_t{0}) * op::expected_unit);
+    const receive_buffers::lease into = buffers_.take(r.in->expected * op::expected_unit);
     if (into.data == nullptr) {
         // They all come back when this turn's completions are dispatched.
         return try_later(r, fd);
     }
+    r.in->expected = 0;
     ++system_calls_;
     const ssize_t got = receive_now(fd, into.data, into.bytes);
     if (got <= 0) {

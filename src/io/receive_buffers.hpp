@@ -15,7 +15,7 @@ namespace pillion::io {
 class receive_buffers {
  public:
     struct lease {
-        char* data = nullptr;   // null: all are lent
+        char* data = nullptr;   // null: all of that kind are lent
         std::size_t bytes = 0;  // to be filled; limits::padding readable ones follow
         std::uint32_t id = 0;
     };
@@ -31,9 +31,13 @@ class receive_buffers {
     // False when memory was short.
     bool ok() const noexcept { return small_.ok() && large_.ok(); }
 
-    // A large one for `expected` bytes, if they are more than two small ones take and it is free.
+    // A large one for `expected` bytes, if they are more than two small ones take. Who finds none
+    // free waits for the next turn: small ones would cost more.
     lease take(std::size_t expected) noexcept {
-        if (expected > 2 * small_bytes_ && !large_.empty()) {
+        if (expected > 2 * small_bytes_) {
+            if (large_.empty()) {
+                return {};
+            }
             const std::uint32_t id = large_.take();
             return {large_.buffer(id), std::min(large_bytes_ - limits::padding, expected),
                     small_count_ + id};

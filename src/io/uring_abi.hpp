@@ -56,6 +56,7 @@ inline constexpr std::uint32_t poll_add_multi = 1U << 0;    // in len
 // Completion flags.
 inline constexpr std::uint32_t cqe_buffer = 1U << 0;
 inline constexpr std::uint32_t cqe_more = 1U << 1;
+inline constexpr std::uint32_t cqe_buffer_more = 1U << 4;
 inline constexpr unsigned cqe_buffer_shift = 16;
 
 // struct io_uring_getevents_arg (enter with EXT_ARG).
@@ -82,5 +83,16 @@ struct ring_buffer {
     std::uint16_t reserved;
 };
 static_assert(sizeof(ring_buffer) == 16 && offsetof(ring_buffer, reserved) == 14);
+
+// struct io_uring_buf_reg; headers before 2.8 have no name for the flags.
+struct buffer_registration {
+    std::uint64_t address;
+    std::uint32_t entries;
+    std::uint16_t group;
+    std::uint16_t flags;
+    std::uint64_t reserved[3];
+};
+static_assert(sizeof(buffer_registration) == 40);
+inline constexpr std::uint16_t buffers_until_full = 1U << 1;
 
 }  // namespace pillion::io::uring_abi

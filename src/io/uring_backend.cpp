@@ -50,16 +50,24 @@ struct unix_socket {
     bool ending = false;
 };
 
+buffer_ring::use use_of_buffers(const uring_restrictions& without) noexcept {
+    const bool shared =
+        !without.no_shared_buffers && !without.no_defer_taskrun && completes_in_order();
+    return shared ? buffer_ring::use::until_full : buffer_ring::use::one_receive;
+}
+
 class uring_backend final : public backend {
  public:
     uring_backend(const backend_options& options, const uring_restrictions& without)
         : multishot_recv_(!without.no_multishot),
           multishot_accept_(!without.no_multishot),
-          buffers_(options.recv_buffers, options.recv_buffer_bytes) {}
+          buffers_(options.recv_buffers, options.recv_buffer_bytes, use_of_buffers(without)) {}
     ~uring_backend() override;
 
     // Returns false with the reason in `why`.
     bool open(const backend_options& options, const uring_restrictions& without, std::string& why);
+    // … because this kernel has no receives that share buffers.
+    bool sharing_unknown() const noexcept { return sharing_unknown_; }
 
     const char* name() const noexcept override { return "uring"; }
     std::int64_t now_ns() const noexcept override { return read_clock(CLOCK_MONOTONIC); }
@@ -113,6 +121,7 @@ class uring_backend final : public backend {
     bool ring_registered_ = false;
     bool multishot_recv_;
     bool multishot_accept_;
+    bool sharing_unknown_ = false;
     int wake_fd_ = -1;
     buffer_ring buffers_;
     // One per submission slot: a msghdr must live until its submission (SUBMIT_STABLE), not longer.
@@ -147,18 +156,11 @@ bool uring_backend::open(const backend_options& options, const uring_restriction
         ring_.sq.array[i] = i;
     }
     headers_.resize(ring_.sq.ring_entries);
-    if (!buffers_.ok()) {
-        why = explain_failure("receive buffers", ENOMEM);
-        return false;
-    }
-    io_uring_buf_reg registration{};
-    registration.ring_addr = buffers_.address();
-    registration.ring_entries = buffers_.entries();
-    if (const int failed = io_uring_register_buf_ring(&ring_, &registration, 0); failed != 0) {
+    if (const int failed = register_buffers(ring_, setup, buffers_); failed != 0) {
+        sharing_unknown_ = failed == -EINVAL && buffers_.how() == buffer_ring::use::until_full;
         why = explain_failure("io_uring buffer ring", -failed);
         return false;
     }
-    buffers_.publish();
     wake_fd_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (wake_fd_ < 0) {
         why = explain_failure("eventfd", errno);
@@ -469,13 +471,10 @@ void uring_backend::complete(const io_uring_cqe& cqe, std::vector<completion>& o
     buffers_.look_at(cqe.res);
     if ((cqe.flags & abi::cqe_buffer) != 0) {
         what.buffer_id = cqe.flags >> abi::cqe_buffer_shift;
-        ++lent_;
-        buffers_.took();
-        if (cqe.res > 0) {
-            what.data = buffers_.buffer(what.buffer_id);
-        } else {
-            give_back(what.buffer_id);
-        }
+        const auto received = static_cast<std::size_t>(std::max(cqe.res, 0));
+        const bool same_again = (cqe.flags & abi::cqe_buffer_more) != 0;
+        what.data = buffers_.took(what.buffer_id, received, same_again);
+        lent_ += received > 0 ? 1 : 0;
     }
     if (what.more) {
         out.push_back(what);
@@ -587,10 +586,15 @@ result<std::unique_ptr<backend>> make_uring_backend(const backend_options& optio
                                                     const uring_restrictions& without,
                                                     std::string& why) {
     auto made = std::make_unique<uring_backend>(options, without);
-    if (!made->open(options, without, why)) {
-        return error{errc::unsupported, "io_uring is not available"};
+    if (made->open(options, without, why)) {
+        return std::unique_ptr<backend>(std::move(made));
     }
-    return std::unique_ptr<backend>(std::move(made));
+    if (made->sharing_unknown()) {
+        uring_restrictions less = without;
+        less.no_shared_buffers = true;
+        return make_uring_backend(options, less, why);
+    }
+    return error{errc::unsupported, "io_uring is not available"};
 }
 
 }  // namespace pillion::io

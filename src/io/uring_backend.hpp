@@ -19,6 +19,7 @@ namespace pillion::io {
 struct uring_restrictions {
     bool no_defer_taskrun = false;
     bool no_multishot = false;
+    bool no_shared_buffers = false;  // each receive takes one of its own
 };
 
 // Makes one, or explains in `why` (one line) what the system denied.

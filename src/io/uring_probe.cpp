@@ -1,12 +1,15 @@
 #include "io/uring_probe.hpp"
 
+#include <sys/utsname.h>
 #include <time.h>
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 
 #include <liburing.h>
 
+#include "io/buffer_ring.hpp"
 #include "io/uring_abi.hpp"
 
 namespace pillion::io {
@@ -33,6 +36,8 @@ static_assert(abi::op_read == IORING_OP_READ && abi::op_write == IORING_OP_WRITE
 static_assert(abi::op_accept == IORING_OP_ACCEPT && abi::op_sendmsg == IORING_OP_SENDMSG);
 static_assert(abi::op_async_cancel == IORING_OP_ASYNC_CANCEL);
 static_assert(abi::op_poll_add == IORING_OP_POLL_ADD);
+
+static_assert(sizeof(abi::buffer_registration) == sizeof(io_uring_buf_reg));
 
 namespace {
 
@@ -119,6 +124,33 @@ bool has_required_features(::io_uring& ring, const char*& missing) noexcept {
     }
     missing = all ? "" : "a required operation";
     return all;
+}
+
+int register_buffers(::io_uring& ring, const uring_setup& setup,
+                     const buffer_ring& buffers) noexcept {
+    if (!buffers.ok()) {
+        return -ENOMEM;
+    }
+    abi::buffer_registration wanted{};
+    wanted.address = buffers.address();
+    wanted.entries = buffers.entries();
+    if (buffers.how() == buffer_ring::use::until_full) {
+        if ((setup.flags & abi::setup_defer_taskrun) == 0) {
+            return -EINVAL;  // see buffer_ring
+        }
+        wanted.flags = abi::buffers_until_full;
+    }
+    return io_uring_register_buf_ring(&ring, reinterpret_cast<io_uring_buf_reg*>(&wanted), 0);
+}
+
+bool completes_in_order() noexcept {
+    utsname system{};
+    int major = 0;
+    int minor = 0;
+    if (::uname(&system) != 0 || std::sscanf(system.release, "%d.%d", &major, &minor) != 2) {
+        return false;
+    }
+    return major > 6 || (major == 6 && minor >= 15);
 }
 
 std::string explain_failure(const char* step, int os_errno) {

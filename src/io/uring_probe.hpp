@@ -11,6 +11,8 @@ struct io_uring;
 
 namespace pillion::io {
 
+class buffer_ring;
+
 // What was created.
 struct uring_setup {
     unsigned submission_entries = 256;
@@ -29,6 +31,16 @@ int create_ring(::io_uring& ring, uring_setup& setup) noexcept;
 // Whether the ring has every feature and operation the backend needs; `missing` names the first
 // one that it has not.
 bool has_required_features(::io_uring& ring, const char*& missing) noexcept;
+
+// Hands the kernel the ring of receive buffers. Returns 0 or -errno; -EINVAL: not this use of them.
+int register_buffers(::io_uring& ring, const uring_setup& setup,
+                     const buffer_ring& buffers) noexcept;
+
+// Whether completions of receives come in the order in which the kernel filled buffers: without
+// that nobody knows where in a shared buffer their bytes are. So from Linux 6.15 on ("io_uring:
+// ensure deferred completions are flushed for multishot"; fixed in later releases of older ones,
+// too, which cannot be told apart).
+bool completes_in_order() noexcept;
 
 // One line for the log: "io_uring_setup: EPERM; likely the container's seccomp profile or …".
 std::string explain_failure(const char* step, int os_errno);

@@ -80,7 +80,7 @@ TEST_P(stream_test, steady_state_allocates_nothing) {
     ASSERT_TRUE(until([&] { return echo.closed; }));
 }
 
-INSTANTIATE_TEST_SUITE_P(kernels, stream_test, ::testing::Values("uring", "uring_single", "epoll"),
+INSTANTIATE_TEST_SUITE_P(kernels, stream_test, ::testing::ValuesIn(testing::every_backend),
                          [](const auto& which) { return std::string(which.param); });
 
 }  // namespace

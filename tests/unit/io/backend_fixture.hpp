@@ -23,8 +23,11 @@
 
 namespace pillion::io::testing {
 
-// "uring", "uring_single" (without multishot and DEFER_TASKRUN, as on old kernels) or "epoll".
-// Null with the reason in `why` where the system denies it.
+// "uring_unshared": a buffer for each receive, as before Linux 6.15; "uring_single": without
+// multishot and DEFER_TASKRUN, as on old kernels.
+inline constexpr const char* every_backend[] = {"uring", "uring_unshared", "uring_single", "epoll"};
+
+// One of these. Null with the reason in `why` where the system denies it.
 inline std::unique_ptr<backend> make_named(const std::string& name, std::string& why,
                                            std::size_t buffers = 64) {
     backend_options small;
@@ -37,6 +40,7 @@ inline std::unique_ptr<backend> make_named(const std::string& name, std::string&
     }
     uring_restrictions without;
     without.no_multishot = without.no_defer_taskrun = name == "uring_single";
+    without.no_shared_buffers = name == "uring_unshared";
     auto made = make_uring_backend(small, without, why);
     return made ? std::move(*made) : nullptr;
 }

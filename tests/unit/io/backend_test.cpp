@@ -114,6 +114,62 @@ TEST_P(backend_test, starved_receivers_are_all_served) {
     }
 }
 
+// Receives that share buffers, ended and begun again between others, with more to submit than fits
+// the queue: each socket's bytes stay its own.
+TEST_P(backend_test, bytes_of_many_sockets_do_not_mix) {
+    constexpr std::size_t count = 40;
+    std::vector<std::unique_ptr<socket_pair>> pairs;
+    std::vector<std::unique_ptr<recorder>> receiving;
+    std::vector<std::string> sent(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        pairs.push_back(std::make_unique<socket_pair>(ops()));
+        receiving.push_back(std::make_unique<recorder>());
+    }
+    std::uint32_t random = 1;
+    const auto below = [&random](std::uint32_t n) {
+        random = random * 1'664'525 + 1'013'904'223;
+        return (random >> 8) % n;
+    };
+    for (int round = 0; round < 400; ++round) {
+        for (std::size_t i = 0; i < count; ++i) {
+            if (!receiving[i]->in_flight) {
+                ops().receive(*receiving[i], pairs[i]->ours);
+            }
+        }
+        for (std::size_t i = 0; i < count; ++i) {
+            if (below(3) > 0) {
+                const std::uint32_t size = below(8) == 0 ? 20'000 : 600;
+                std::string piece(1 + below(size), '\0');
+                for (char& c : piece) {
+                    c = static_cast<char>(below(256));
+                }
+                ASSERT_EQ(::write(pairs[i]->theirs, piece.data(), piece.size()),
+                          static_cast<ssize_t>(piece.size()));
+                sent[i] += piece;
+            }
+        }
+        if (round % 5 == 0) {
+            for (const auto& r : receiving) {
+                ops().cancel(*r);
+            }
+        }
+        loop->run_one(0);
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+        if (!receiving[i]->in_flight) {
+            ops().receive(*receiving[i], pairs[i]->ours);
+        }
+        pairs[i]->hang_up();
+        ASSERT_TRUE(until([&] {
+            if (!receiving[i]->in_flight && receiving[i]->last() < 0) {
+                ops().receive(*receiving[i], pairs[i]->ours);
+            }
+            return receiving[i]->last() == 0;
+        })) << i;
+        EXPECT_TRUE(receiving[i]->bytes == sent[i]) << i;
+    }
+}
+
 TEST_P(backend_test, reset_ends_a_receive) {
     auto sockets = open_listeners(*parse_listen_spec("127.0.0.1:0"), 1);
     const int client = connect_to(local_port((*sockets)[0].fd()));
@@ -488,7 +544,7 @@ TEST_P(backend_test, destruction_with_ops_in_flight_leaves_none) {
     ::close(pair.ours);
 }
 
-INSTANTIATE_TEST_SUITE_P(kernels, backend_test, ::testing::Values("uring", "uring_single", "epoll"),
+INSTANTIATE_TEST_SUITE_P(kernels, backend_test, ::testing::ValuesIn(testing::every_backend),
                          [](const auto& which) { return std::string(which.param); });
 
 TEST(backend_factory, automatic_gives_a_backend_and_explains_only_a_fallback) {

@@ -488,7 +488,7 @@ TEST_P(tls_stream_test, closing_at_every_turn) {
 }
 
 INSTANTIATE_TEST_SUITE_P(backends, tls_stream_test,
-                         ::testing::Values("uring", "uring_single", "epoll"),
+                         ::testing::ValuesIn(io::testing::every_backend),
                          [](const auto& i) { return std::string(i.param); });
 
 }  // namespace
