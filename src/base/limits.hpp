@@ -159,10 +159,8 @@ inline constexpr std::size_t log_bytes_max = 1024 * 1024;
 // 4096 of them). The last `padding` bytes of each are never filled, so scanners may read past.
 inline constexpr std::size_t recv_buffers = 256;
 inline constexpr std::size_t recv_buffer_bytes = 4096;
-// A large one is so many times the size: what receives fill together, and for large bodies where
-// there is no ring of buffers, so many beside the small ones.
+// Where receives may share a buffer, that is so many times the size, and what one receive may take.
 inline constexpr std::size_t recv_large_factor = 16;
-inline constexpr std::size_t recv_large_buffers = 8;
 inline constexpr std::size_t padding = 64;
 
 }  // namespace pillion::limits

@@ -50,11 +50,7 @@ connection::step connection::read_sized() noexcept {
     std::memcpy(body_->data() + body_->end, input_.data(), bytes);
     body_->end += static_cast<std::uint32_t>(bytes);
     input_.consume(bytes);
-    if (bytes == missing) {
-        return end_body();
-    }
-    stream_->expect(missing - bytes);
-    return body_incomplete();
+    return bytes == missing ? end_body() : body_incomplete();
 }
 
 connection::step connection::read_chunked() noexcept {

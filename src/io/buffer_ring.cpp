@@ -136,17 +136,4 @@ void buffer_ring::publish() noexcept {
     std::atomic_ref<std::uint16_t>(entry(0).reserved).store(tail_, std::memory_order_release);
 }
 
-buffer_pool::buffer_pool(std::size_t count, std::size_t bytes) noexcept
-    : count_(count),
-      bytes_(bytes),
-      buffers_(count * bytes),
-      free_(new (std::nothrow) std::uint32_t[count]) {
-    // Handed out from the lowest, and the last one back first: the warmest in the cache.
-    for (std::size_t i = 0; i < count && free_ != nullptr; ++i) {
-        give(static_cast<std::uint32_t>(count - 1 - i));
-    }
-}
-
-buffer_pool::~buffer_pool() { delete[] free_; }
-
 }  // namespace pillion::io

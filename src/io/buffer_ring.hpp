@@ -1,6 +1,6 @@
 // buffer_ring: the receive buffers of a shard and the ring of descriptors through which the kernel
-// takes them. Pure memory: registering with a ring is up to uring_backend; epoll uses a
-// buffer_pool instead. Thread: its shard (the kernel reads the ring concurrently).
+// takes them. Pure memory: registering with a ring is up to uring_backend; epoll has
+// receive_buffers instead. Thread: its shard (the kernel reads the ring concurrently).
 #pragma once
 
 #include <cerrno>
@@ -115,32 +115,6 @@ class buffer_ring {
     std::uint16_t head_ = 0;
     std::uint16_t tail_ = 0;
     bool ran_out_ = false;
-};
-
-// The same buffers as a stack of free ones.
-class buffer_pool {
- public:
-    buffer_pool(std::size_t count, std::size_t bytes) noexcept;
-    buffer_pool(const buffer_pool&) = delete;
-    buffer_pool& operator=(const buffer_pool&) = delete;
-    ~buffer_pool();
-
-    // False when memory was short.
-    bool ok() const noexcept { return buffers_.data() != nullptr && free_ != nullptr; }
-    bool empty() const noexcept { return free_count_ == 0; }
-    std::size_t lent() const noexcept { return count_ - free_count_; }
-
-    char* buffer(std::uint32_t id) const noexcept { return buffers_.data() + id * bytes_; }
-    // REQUIRES: !empty().
-    std::uint32_t take() noexcept { return free_[--free_count_]; }
-    void give(std::uint32_t id) noexcept { free_[free_count_++] = id; }
-
- private:
-    std::size_t count_;
-    std::size_t bytes_;
-    mapping buffers_;
-    std::uint32_t* free_;
-    std::size_t free_count_ = 0;
 };
 
 }  // namespace pillion::io

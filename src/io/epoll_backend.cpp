@@ -75,7 +75,7 @@ class epoll_backend final : public backend {
     std::size_t unread_bytes(int fd) noexcept override;
     void close(int fd) noexcept override;
     void turn(std::int64_t wait_ns, std::vector<completion>& out) noexcept override;
-    void give_back(std::uint32_t buffer_id) noexcept override { buffers_.give(buffer_id); }
+    void give_back(std::uint32_t /*buffer_id*/) noexcept override { buffers_.give(); }
     void wake() noexcept override;
     std::size_t in_flight() const noexcept override { return in_flight_; }
     std::size_t buffers_lent() const noexcept override { return buffers_.lent(); }
@@ -473,16 +473,14 @@ void epoll_backend::try_accept(fd_record& r, int fd) noexcept {
 }
 
 void epoll_backend::try_receive(fd_record& r, int fd) noexcept {
-    const receive_buffers::lease into = buffers_.take(r.in->expected * op::expected_unit);
+    const receive_buffers::room into = buffers_.next();
     if (into.data == nullptr) {
         // They all come back when this turn's completions are dispatched.
         return try_later(r, fd);
     }
-    r.in->expected = 0;
     ++system_calls_;
     const ssize_t got = receive_now(fd, into.data, into.bytes);
     if (got <= 0) {
-        buffers_.give(into.id);
         if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
             r.readable = errno == EINTR;
             return r.readable ? try_later(r, fd) : void();
@@ -494,7 +492,7 @@ void epoll_backend::try_receive(fd_record& r, int fd) noexcept {
     what.res = static_cast<std::int32_t>(got);
     what.more = true;
     what.data = into.data;
-    what.buffer_id = into.id;
+    buffers_.took(static_cast<std::size_t>(got));
     done_.push_back(what);
     // A short read took everything: the next bytes make a new edge, no need to ask again.
     if (static_cast<std::size_t>(got) < into.bytes && !r.ending) {

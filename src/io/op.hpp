@@ -34,10 +34,6 @@ struct op {
     std::int32_t fd = -1;
     std::uint8_t kind = 0;
     std::uint8_t flags = 0;  // the backend's own
-    // Of a receive: units of `expected_unit` bytes that are known to follow. A hint, good for one
-    // completion.
-    std::uint8_t expected = 0;
-    static constexpr std::size_t expected_unit = 4096;
     // Set by the backend at submission, cleared by the reactor just before the final completion
     // is handed to on_complete.
     bool in_flight = false;

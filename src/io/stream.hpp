@@ -46,8 +46,6 @@ class stream {
     // peer is still noticed when the system can tell.
     virtual void pause_reading() noexcept = 0;
     virtual void resume_reading() noexcept = 0;
-    // So many bytes are known to follow: a hint to receive them in larger pieces.
-    virtual void expect(std::size_t /*bytes*/) noexcept {}
 
     // Queues a chunk (ownership passes). Returns false when the queue is above
     // the loop's high mark: the caller should wait for on_drained(). After close() or an

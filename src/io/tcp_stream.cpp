@@ -2,7 +2,6 @@
 
 #include <poll.h>
 #include <sys/socket.h>
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -130,11 +129,6 @@ void tcp_stream::hold(const char* data, std::size_t bytes) noexcept {
         last = &(*last)->next;
     }
     *last = kept;
-}
-
-void tcp_stream::expect(std::size_t bytes) noexcept {
-    const std::size_t units = (bytes + op::expected_unit - 1) / op::expected_unit;
-    receive().expected = static_cast<std::uint8_t>(std::min<std::size_t>(units, UINT8_MAX));
 }
 
 void tcp_stream::deliver_held() noexcept {

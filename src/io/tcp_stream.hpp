@@ -49,7 +49,6 @@ class tcp_stream final : public stream,
     void start(stream_reader& reader) noexcept override;
     void pause_reading() noexcept override;
     void resume_reading() noexcept override;
-    void expect(std::size_t bytes) noexcept override;
     bool write(base::chunk* bytes) noexcept override;
     bool write_static(std::string_view bytes) noexcept override;
     std::size_t queued_bytes() const noexcept override { return queue_.bytes(); }

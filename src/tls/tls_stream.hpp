@@ -55,7 +55,6 @@ class tls_stream final : public io::stream,
     void start(io::stream_reader& reader) noexcept override;
     void pause_reading() noexcept override;
     void resume_reading() noexcept override;
-    void expect(std::size_t bytes) noexcept override { inner_.expect(bytes); }
     bool write(base::chunk* bytes) noexcept override;
     bool write_static(std::string_view bytes) noexcept override;
     std::size_t queued_bytes() const noexcept override {

@@ -7,6 +7,7 @@
 #include "io/signals.hpp"
 #include "io/stdio_stream.hpp"
 #include "io/tcp_stream.hpp"
+#include "io/uring_probe.hpp"
 #include "sim/stream_harness.hpp"
 
 namespace pillion::io::testing {
@@ -126,39 +127,13 @@ TEST_P(stream_test, a_large_message_to_nobody_ends_the_stream) {
     EXPECT_TRUE(until([&] { return reader.closed == 1; }));
 }
 
-// 32 KiB took epoll nine receives.
-TEST_P(stream_test, what_is_expected_comes_whole_and_in_larger_pieces) {
-    int ends[2] = {-1, -1};
-    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);
-    tcp_stream stream(*loop, ends[0], peer_of(ends[0]));
-    recording_reader reader;
+// A body of 32 KiB came in nine pieces, or in five where many came at once.
+TEST_P(stream_test, large_messages_come_in_few_pieces) {
+    constexpr std::size_t count = 24;  // more than fits the buffers at once
     std::string sent(40'000, ' ');
     for (std::size_t i = 0; i < sent.size(); ++i) {
         sent[i] = static_cast<char>(i * 7 % 251);
     }
-    std::size_t received = 0;
-    std::size_t pieces = 0;
-    reader.when_data = [&](std::string_view got) {
-        received += got.size();
-        ++pieces;
-        stream.expect(sent.size() - received);
-    };
-    reader.when_eof = [&] { stream.close(true); };
-    stream.start(reader);
-    ASSERT_EQ(::write(ends[1], sent.data(), sent.size()), static_cast<ssize_t>(sent.size()));
-    ::shutdown(ends[1], SHUT_WR);
-    ASSERT_TRUE(until([&] { return reader.closed == 1; }));
-    EXPECT_TRUE(reader.bytes == sent);
-    if (std::string_view(GetParam()) == "epoll") {
-        EXPECT_EQ(pieces, 2U);
-    }
-    ::close(ends[1]);
-}
-
-// The hint was forgotten by who had to wait for a large buffer.
-TEST_P(stream_test, what_many_expect_at_once_comes_in_larger_pieces) {
-    constexpr std::size_t count = 3 * limits::recv_large_buffers;
-    const std::string sent(40'000, 'e');
     struct one {
         explicit one(reactor& on, int fd) : stream(on, fd, peer_of(fd)) {}
         tcp_stream stream;
@@ -173,10 +148,7 @@ TEST_P(stream_test, what_many_expect_at_once_comes_in_larger_pieces) {
         all.push_back(std::make_unique<one>(*loop, ends[0]));
         theirs.push_back(ends[1]);
         one& o = *all.back();
-        o.reader.when_data = [&o, &sent](std::string_view) {
-            ++o.pieces;
-            o.stream.expect(sent.size() - o.reader.bytes.size());
-        };
+        o.reader.when_data = [&o](std::string_view) { ++o.pieces; };
         o.reader.when_eof = [&o] { o.stream.close(true); };
         o.stream.start(o.reader);
     }
@@ -184,12 +156,17 @@ TEST_P(stream_test, what_many_expect_at_once_comes_in_larger_pieces) {
         ASSERT_EQ(::write(fd, sent.data(), sent.size()), static_cast<ssize_t>(sent.size()));
         ::close(fd);
     }
+    std::size_t pieces = 0;
     for (const auto& o : all) {
         ASSERT_TRUE(until([&] { return o->reader.closed == 1; }));
         EXPECT_TRUE(o->reader.bytes == sent);
-        if (std::string_view(GetParam()) == "epoll") {
-            EXPECT_EQ(o->pieces, 2U);
-        }
+        pieces += o->pieces;
+    }
+    const std::string_view name = GetParam();
+    if (name == "epoll" || (name == "uring" && completes_in_order())) {
+        EXPECT_LE(pieces, 2 * count);
+    } else {
+        EXPECT_GE(pieces, 10 * count);
     }
 }
 
