@@ -42,8 +42,8 @@ buffer_ring::buffer_ring(std::size_t count, std::size_t bytes, use how) noexcept
       bytes_(bytes * joined(count, how)),
       ring_(count_ * sizeof(uring_abi::ring_buffer)),
       buffers_(count_ * bytes_),
-      free_(new (std::nothrow) std::uint16_t[count_]),
-      lent_(new (std::nothrow) std::uint32_t[count_]()),
+      free_(new(std::nothrow) std::uint16_t[count_]),
+      lent_(new(std::nothrow) std::uint32_t[count_]()),
       shown_(std::min(count_, 2 * shown_min())) {
     for (std::size_t i = 0; i < count_ && free_ != nullptr; ++i) {
         free_[free_count_++] = static_cast<std::uint16_t>(count_ - 1 - i);

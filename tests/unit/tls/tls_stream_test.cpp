@@ -487,8 +487,7 @@ TEST_P(tls_stream_test, closing_at_every_turn) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(backends, tls_stream_test,
-                         ::testing::ValuesIn(io::testing::every_backend),
+INSTANTIATE_TEST_SUITE_P(backends, tls_stream_test, ::testing::ValuesIn(io::testing::every_backend),
                          [](const auto& i) { return std::string(i.param); });
 
 }  // namespace
