@@ -66,32 +66,44 @@ void buffer_ring::put(std::uint16_t id) noexcept {
     ++in_ring_;
 }
 
-void buffer_ring::first_is_full() noexcept {
-    const std::uint16_t id = entry(head_).id;
+// The kernel puts nothing more into that one.
+void buffer_ring::leaves_ring(std::uint32_t id) noexcept {
     lent_[id] -= in_kernel;
     if (lent_[id] == 0) {
-        free_[free_count_++] = id;
+        free_[free_count_++] = static_cast<std::uint16_t>(id);
     }
-    ++head_;
-    filled_ = 0;
     --in_ring_;
     ++taken_;
 }
 
+void buffer_ring::first_is_full() noexcept {
+    const std::uint16_t id = entry(head_).id;
+    ++head_;
+    filled_ = 0;
+    leaves_ring(id);
+}
+
 char* buffer_ring::took(std::uint32_t id, std::size_t received, bool more) noexcept {
+    if (how_ == use::one_receive) {
+        lent_[id] += received > 0 ? one_lent : 0;
+        leaves_ring(id);
+        return received > 0 ? buffer(id) : nullptr;
+    }
     // Buffers are taken in order, so one that is not the first says that those before it are full.
     while (entry(head_).id != id) {
         PILLION_ASSERT(in_ring_ > 0);
         first_is_full();
     }
+    if (received == 0) {
+        return nullptr;  // until Linux 7 without `more`, although it is not full
+    }
     char* const data = buffer(id) + filled_;
-    lent_[id] += received > 0 ? one_lent : 0;
+    lent_[id] += one_lent;
     filled_ += received;
-    // Where nothing was received, until Linux 7 `more` is missing although the buffer is not full.
-    if (how_ == use::one_receive || (!more && received > 0)) {
+    if (!more) {
         first_is_full();
     }
-    return received > 0 ? data : nullptr;
+    return data;
 }
 
 // The kernel keeps in the entry how far it is, and reads it there at each receive. If that is

@@ -61,9 +61,9 @@ class buffer_ring {
 
     char* buffer(std::uint32_t id) const noexcept { return buffers_.data() + id * bytes_; }
 
-    // The kernel has put `received` bytes into that one, and may put more behind them. Completions
-    // come here in the kernel's order. Returns where the bytes are, lent until give(); null for
-    // none.
+    // The kernel has put `received` bytes into that one, and may put more behind them. With
+    // `until_full` completions come here in the order in which it did so. Returns where the bytes
+    // are, lent until give(); null for none.
     char* took(std::uint32_t id, std::size_t received, bool more) noexcept;
     // What a receive ended with. If there was no buffer left, more are shown from the next turn on.
     void look_at(std::int32_t res) noexcept { ran_out_ = ran_out_ || res == -ENOBUFS; }
@@ -94,6 +94,7 @@ class buffer_ring {
         return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(buffer(id)));
     }
     void put(std::uint16_t id) noexcept;
+    void leaves_ring(std::uint32_t id) noexcept;
     void first_is_full() noexcept;
     void begin_first_again() noexcept;
     void look_back() noexcept;
