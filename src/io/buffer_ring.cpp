@@ -95,7 +95,7 @@ char* buffer_ring::took(std::uint32_t id, std::size_t received, bool more) noexc
         first_is_full();
     }
     if (received == 0) {
-        return nullptr;  // until Linux 7 without `more`, although it is not full
+        return nullptr;  // without `more` on 6.19, though not full (liburing issue 1545)
     }
     char* const data = buffer(id) + filled_;
     lent_[id] += one_lent;
