@@ -153,13 +153,15 @@ class Image:
 
 
 class Builder:
-    """Runs the steps. `base(layer_folder)` makes the root of a Debian base image."""
+    """Runs the steps. `base(layer_folder)` makes the root of a Debian base image; `profile` is a
+    build whose profile is laid beside the files, so that the compiler's cache has its objects."""
 
-    def __init__(self, folder, base, env=None, tell=None):
+    def __init__(self, folder, base, env=None, tell=None, profile=None):
         self.folder = pathlib.Path(folder)
         self.base = base
         self.env = env
         self.tell = tell or (lambda text, seconds: None)
+        self.profile = profile
         self.stages = {}
 
     def build(self, steps):
@@ -233,6 +235,12 @@ class Builder:
                 if (ROOT / name).is_file():
                     (to / name).parent.mkdir(parents=True, exist_ok=True)
                     shutil.copy2(ROOT / name, to / name)
+            if self.profile is not None:
+                of_build = (self.profile / name for name in (".profiled", ".wanted"))
+                for path in (*of_build, *self.profile.rglob("*.gcda")):
+                    place = to / "build" / "release" / path.relative_to(self.profile)
+                    place.parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copy2(path, place)
         return to
 
 

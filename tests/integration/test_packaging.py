@@ -151,7 +151,11 @@ def image(tmp_path_factory, portable):
     env = {name: value for name, value in os.environ.items()
            if name in ("CCACHE_DIR", "LANG") or name.startswith("LC_")}
     env.update(CCACHE_BASEDIR="/src", CCACHE_NOHASHDIR="1")
-    yield dockerfile.Builder(folder, dockerfile.machine_base, env).build(steps())
+    # To train there once more and to compile all of it twice took 436 s of an idle machine, and
+    # more than pytest's limit beside other suites; dockerfile.py by itself does it.
+    release = dockerfile.ROOT / "build" / "release"
+    profile = release if (release / ".profiled").is_file() else None
+    yield dockerfile.Builder(folder, dockerfile.machine_base, env, profile=profile).build(steps())
     shutil.rmtree(folder)
 
 
