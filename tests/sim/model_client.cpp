@@ -228,6 +228,11 @@ void model_client::take_message(wire& on, exchange& of, const std::string& text)
         if (of.what == exchange::kind::bent || of.what == exchange::kind::batch || garbled_) {
             return;
         }
+        // Time jumped: refused unread, by its head.
+        if (how_.leaps && of.what == exchange::kind::call && of.status == 503 &&
+            m.code() == -32006 && !m["id"].exists()) {
+            return;
+        }
         fail(on.name() + ": an answer to nothing that was asked: " + text.substr(0, 200));
     }
     const bool mine = of.what == exchange::kind::batch || is_sse() || of.id == c->id;
@@ -434,7 +439,7 @@ void model_client::on_reply(wire& on, exchange& of, const reply_head& head,
         if (const std::string_view id = head.get("mcp-session-id"); !id.empty()) {
             session_ = id;
         }
-        if (head.status == 404 && of.what != exchange::kind::bent) {
+        if (head.status == 404) {
             session_lost(of);
         }
     }
@@ -450,11 +455,8 @@ void model_client::on_reply(wire& on, exchange& of, const reply_head& head,
     if (head.streamed()) {
         return stream_ended(on, of);
     }
-    if (head.status == 408) {
-        return give_up(of.id);  // time jumped while it was sent
-    }
-    if (of.what == exchange::kind::resume) {
-        // Refused, which is honest when the events are gone.
+    // Time jumped while it was sent; or refused, which is honest when the events are gone.
+    if (head.status == 408 || of.what == exchange::kind::resume) {
         return give_up(of.id);
     }
     if (of.what == exchange::kind::stands && of.id.empty() && head.status == 429) {
