@@ -97,6 +97,25 @@ std::string names_of(const std::vector<bool>& waiting, const configuration& runn
     return names;
 }
 
+// Says as it ends that a reload is in force, and what of it is not.
+class last_word {
+ public:
+    last_word(std::string file, std::string waiting)
+        : file_(std::move(file)), waiting_(std::move(waiting)) {}
+    last_word(const last_word&) = delete;
+    last_word& operator=(const last_word&) = delete;
+    ~last_word() {
+        log::info("config.reloaded", {log::kv_unless_empty("file", file_)});
+        if (!waiting_.empty()) {
+            log::warn("config.needs_restart", {log::kv("keys", waiting_)});
+        }
+    }
+
+ private:
+    std::string file_;
+    std::string waiting_;
+};
+
 }  // namespace
 
 bool read_values(configuration& to, config_faults& faults) {
@@ -131,8 +150,7 @@ bool load(configuration& to, config_faults& faults) {
     return faults.size() == before;
 }
 
-void reloader::request(io::offload& helpers, io::reactor& home,
-                       std::function<void(settings_ref)> apply) {
+void reloader::request(io::offload& helpers, io::reactor& home, change apply) {
     if (now_.file.empty() && now_.made->watched.empty()) {
         return log::info("config.nothing_to_reload", {});
     }
@@ -167,14 +185,14 @@ void reloader::request(io::offload& helpers, io::reactor& home,
     }
 }
 
-void reloader::finish(attempt& done, const std::function<void(settings_ref)>& apply) {
+void reloader::finish(attempt& done, const change& apply) {
     if (!done.good) {
         const std::string first =
             done.faults.empty() ? "not read" : describe(done.faults.front(), now_.file);
         log::error("config.refused",
                    {log::kv_unless_empty("file", now_.file), log::kv("first", first),
                     log::kv("faults", done.faults.size())});
-        return apply(nullptr);
+        return apply(nullptr, nullptr);
     }
     const std::vector<bool> waiting = waiting_keys(now_, done.next);
     const std::string names = names_of(waiting, now_, done.next);
@@ -188,11 +206,7 @@ void reloader::finish(attempt& done, const std::function<void(settings_ref)>& ap
     }
     now_.made = std::make_shared<const settings>(std::move(next));
     apply_log(*now_.made);
-    apply(now_.made);
-    log::info("config.reloaded", {log::kv_unless_empty("file", now_.file)});
-    if (!names.empty()) {
-        log::warn("config.needs_restart", {log::kv("keys", names)});
-    }
+    apply(now_.made, std::make_shared<const last_word>(now_.file, names));
 }
 
 }  // namespace pillion::app

@@ -38,6 +38,10 @@ bool load(configuration& to, config_faults& faults);
 class reloader {
  public:
     using settings_ref = std::shared_ptr<const settings>;
+    // Held while some thread has still to take the new settings; the last one to let go of it says
+    // in the log that they are in force. Thread-safety: any thread may let go.
+    using in_force = std::shared_ptr<const void>;
+    using change = std::function<void(const settings_ref& to, const in_force& all)>;
 
     // Puts into force what the server offers by other settings, or says why it cannot; on a helper
     // thread, one at a time.
@@ -49,9 +53,9 @@ class reloader {
     const settings_ref& running() const noexcept { return now_.made; }
 
     // Reads the file again; when it is good, `apply` runs on `home` with the new settings, else the
-    // log says why, all stays as it is, and `apply` is given null. Asked again meanwhile, it reads
+    // log says why, all stays as it is, and `apply` is given nulls. Asked again meanwhile, it reads
     // once more.
-    void request(io::offload& helpers, io::reactor& home, std::function<void(settings_ref)> apply);
+    void request(io::offload& helpers, io::reactor& home, change apply);
     // Whether a reading is under way: `home` must not end before.
     bool busy() const noexcept { return busy_; }
 
@@ -61,7 +65,7 @@ class reloader {
         config_faults faults;
         bool good = false;
     };
-    void finish(attempt& done, const std::function<void(settings_ref)>& apply);
+    void finish(attempt& done, const change& apply);
 
     configuration now_;
     offer offer_;

@@ -273,11 +273,11 @@ class http_runner {
 
     void reload() {
         config_.request(pool_, shards_[0]->loop(),
-                        [this](const reloader::settings_ref& to) { change(to); });
+                        [this](const auto& to, const auto& all) { change(to, all); });
     }
 
     // Null: they were refused.
-    void change(const reloader::settings_ref& to) {
+    void change(const reloader::settings_ref& to, const reloader::in_force& all) {
         service_.note_configuration(to != nullptr);
         if (to == nullptr) {
             return;
@@ -294,7 +294,7 @@ class http_runner {
         const std::lock_guard lock(up_mutex_);
         for (std::size_t i = 1; i < shards_.size(); ++i) {
             if (up_[i]) {
-                shards_[i]->loop().post([s = shards_[i].get(), to] { s->change(to); });
+                shards_[i]->loop().post([s = shards_[i].get(), to, all] { s->change(to); });
             }
         }
     }

@@ -87,8 +87,7 @@ class stdio_runner {
 
     void on_signal(int number) {
         if (number == SIGHUP) {
-            return config_.request(pool_, loop_,
-                                   [this](const reloader::settings_ref& to) { change(to); });
+            return config_.request(pool_, loop_, [this](const auto& to, auto&) { change(to); });
         }
         if (draining_) {
             return hurry();
