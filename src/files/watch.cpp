@@ -73,13 +73,19 @@ void watch::run() {
     for (;;) {
         std::array<pollfd, 2> ready{{{stop_.get(), POLLIN, 0}, {inotify_.get(), POLLIN, 0}}};
         const std::int64_t before_ns = wall_ns();
-        const int count = ::poll(ready.data(), ready.size(), wait_ms());
+        // Who writes a file writes again: its events, which the kernel makes one, are left together
+        // for a while. A log in a watched directory was a thirtieth of a busy server's time.
+        const std::int64_t gathers_ms = gather_until_ms_ - now_ms();
+        const bool listens = gathers_ms <= 0 || !tasks_.empty();
+        const int count =
+            ::poll(ready.data(), listens ? 2 : 1, listens ? wait_ms() : wait_ms(gathers_ms));
         if (ready[0].revents != 0 || (count < 0 && errno != EINTR)) {
             return;
         }
         if (count > 0 && ready[1].revents != 0) {
             read_events();
-        } else {
+            gather_until_ms_ = now_ms() + limits_.gather_ms;
+        } else if (listens) {
             drained_ns_ = before_ns;
         }
         if (overflowed_) {
@@ -100,8 +106,9 @@ void watch::run() {
     }
 }
 
-// Milliseconds until there is something to do; -1 when only an event can bring that.
-int watch::wait_ms() const {
+// Milliseconds until there is something to do, but at most so many; -1 when only an event can bring
+// that.
+int watch::wait_ms(std::int64_t at_most) const {
     if (!tasks_.empty()) {
         return 0;
     }
@@ -115,7 +122,9 @@ int watch::wait_ms() const {
     if (short_of_watches_) {
         due = std::min(due, look_next_ms_);
     }
-    return due == never_ns ? -1 : static_cast<int>(std::max<std::int64_t>(due - now_ms(), 0));
+    const std::int64_t left =
+        due == never_ns ? never_ns : std::max<std::int64_t>(due - now_ms(), 0);
+    return std::min(left, at_most) == never_ns ? -1 : static_cast<int>(std::min(left, at_most));
 }
 
 // Begins with no watches; looks through all, and tells what changed since then.
@@ -131,6 +140,7 @@ void watch::restart(std::int64_t since_ns) {
 }
 
 void watch::read_events() {
+    reads_.fetch_add(1, std::memory_order_relaxed);
     alignas(inotify_event) std::array<char, event_bytes> bytes;
     for (int i = 0; i < reads_at_once && !overflowed_; ++i) {
         const std::int64_t before_ns = wall_ns();

@@ -24,6 +24,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <map>
 #include <string>
 #include <string_view>
@@ -46,6 +47,7 @@ struct watch_limits {
     std::size_t directories_max = 16'384;
     std::int64_t settle_ms = 50;
     std::int64_t settle_max_ms = 1000;
+    std::int64_t gather_ms = 10;  // after events were read, until others are looked for
     std::int64_t poll_ms = 2000;  // between two walks where watches ran out
 };
 
@@ -59,6 +61,8 @@ class watch {
 
     // All directories found so far are watched (or as many as may be).
     bool settled() const noexcept { return settled_.load(std::memory_order_acquire); }
+    // How often events were read.
+    std::uint64_t reads() const noexcept { return reads_.load(std::memory_order_relaxed); }
 
  private:
     // A directory to be watched and looked through.
@@ -74,7 +78,7 @@ class watch {
     };
 
     void run();
-    int wait_ms() const;
+    int wait_ms(std::int64_t at_most = std::numeric_limits<std::int64_t>::max()) const;
     void restart(std::int64_t since_ns);
     void read_events();
     void on_event(const inotify_event& event, std::string_view name);
@@ -101,6 +105,7 @@ class watch {
     watch_limits limits_;
     unique_fd stop_;
     std::atomic<bool> settled_{false};
+    std::atomic<std::uint64_t> reads_{0};
 
     // The watching thread's own.
     unique_fd inotify_;
@@ -112,6 +117,7 @@ class watch {
     bool list_touched_ = false;
     bool overflowed_ = false;
     std::int64_t drained_ns_ = 0;  // all events up to this time were read
+    std::int64_t gather_until_ms_ = 0;
     bool short_of_watches_ = false;
     // Where watches ran out: a round looks at one directory after the other.
     std::map<std::string, std::int64_t> unwatched_;         // directories and their times

@@ -140,6 +140,28 @@ TEST(watch, many_writes_are_told_once_when_it_is_quiet) {
     EXPECT_EQ(heard.told("a"), 1);
 }
 
+// A log that lies in a watched directory woke the thread with every write.
+TEST(watch, the_events_of_a_busy_file_are_left_together_for_a_while) {
+    const temporary_tree tmp;
+    tmp.file("a");
+    const tree served = tmp.open();
+    listener heard;
+    watch_limits limits;
+    limits.gather_ms = 20;
+    const watch one(served, heard.sink(), limits);
+    settle(one);
+    const std::uint64_t before = one.reads();
+    const auto began = std::chrono::steady_clock::now();
+    for (int i = 0; i < 300; ++i) {
+        tmp.file("a", std::to_string(i));
+        ::usleep(500);
+    }
+    ASSERT_TRUE(heard.wait_for("a"));
+    const auto took = std::chrono::steady_clock::now() - began;
+    EXPECT_GE(one.reads() - before, 1u);
+    EXPECT_LE(one.reads() - before, static_cast<std::uint64_t>(took / 19ms) + 2);
+}
+
 TEST(watch, a_file_that_never_rests_is_told_all_the_same) {
     const temporary_tree tmp;
     tmp.file("a");
