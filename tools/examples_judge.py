@@ -150,8 +150,12 @@ class orders:
 
 
 def wait_for_servers(running):
-    """npx takes its time on a busy machine; what is not there yet is offered when it comes."""
+    """npx takes its time on a busy machine. Its servers have 20 s before ours serves, and who
+    connects waits for that: longer than the Inspector does. What is not there then is offered when
+    it comes."""
     end = time.monotonic() + CLIENT_S
+    while "listening on" not in running.log_text() and time.monotonic() < end:
+        time.sleep(0.1)
     while "bridge.incomplete" in running.log_text() and time.monotonic() < end:
         if all(f"bridge.up server={name}" in running.log_text()
                for name in ("everything", "files", "memory")):
