@@ -59,63 +59,34 @@ thread_local collected_lines collected;
 
 constexpr std::string_view level_names[] = {"debug", "info", "warn", "error", "off"};
 
-#if defined(__SSE2__)
-
-// 1 to 16 bytes, and some of them again where they are fewer.
-__m128i load_some(const char* at, std::size_t bytes) noexcept {
-    if (bytes >= 8) {
-        return _mm_unpacklo_epi64(
-            _mm_loadl_epi64(reinterpret_cast<const __m128i*>(at)),
-            _mm_loadl_epi64(reinterpret_cast<const __m128i*>(at + bytes - 8)));
-    }
-    std::uint32_t first = 0;
-    std::uint32_t last = 0;
-    if (bytes >= 4) {
-        std::memcpy(&first, at, 4);
-        std::memcpy(&last, at + bytes - 4, 4);
-    } else {
-        const char three[] = {at[0], at[bytes / 2], at[bytes - 1], at[0]};
-        std::memcpy(&first, three, 4);
-        last = first;
-    }
-    const __m128i two = _mm_unpacklo_epi32(_mm_cvtsi32_si128(static_cast<int>(first)),
-                                           _mm_cvtsi32_si128(static_cast<int>(last)));
-    return _mm_unpacklo_epi64(two, two);
-}
-
-bool is_clean_block(__m128i v, bool one_word) noexcept {
-    // Bytes of 0x80 and above are negative.
-    __m128i bad = _mm_cmplt_epi8(v, _mm_set1_epi8(one_word ? '!' : ' '));
-    bad = _mm_or_si128(bad, _mm_cmpeq_epi8(v, _mm_set1_epi8(0x7f)));
-    bad = _mm_or_si128(bad, _mm_cmpeq_epi8(v, _mm_set1_epi8('"')));
-    bad = _mm_or_si128(bad, _mm_cmpeq_epi8(v, _mm_set1_epi8('\\')));
-    // Where spaces may stand, '=' may: compared with what is bad anyway.
-    bad = _mm_or_si128(bad, _mm_cmpeq_epi8(v, _mm_set1_epi8(one_word ? '=' : '"')));
-    return _mm_movemask_epi8(bad) == 0;
-}
-
-#endif
-
 // Printable ASCII that needs no escape; a name or a number, where it holds no '=' and no space.
 bool is_clean(std::string_view text, bool one_word) noexcept {
-    const char* at = text.data();
-    const char* const end = at + text.size();
-#if defined(__SSE2__)
-    if (text.size() >= 16) {
-        for (; end - at >= 16; at += 16) {
-            if (!is_clean_block(_mm_loadu_si128(reinterpret_cast<const __m128i*>(at)), one_word)) {
-                return false;
-            }
-        }
-        return is_clean_block(_mm_loadu_si128(reinterpret_cast<const __m128i*>(end - 16)),
-                              one_word);
-    }
-    return text.empty() || is_clean_block(load_some(at, text.size()), one_word);
-#else
     const char first = one_word ? '!' : ' ';
-    return std::all_of(at, end, [=](char c) {
+    return std::all_of(text.begin(), text.end(), [=](char c) {
         return c >= first && c < 0x7f && c != '"' && c != '\\' && !(one_word && c == '=');
     });
+}
+
+// The same for one word in the room of a line. Looks at up to 15 bytes behind it.
+bool is_word_in_line(const char* at, std::size_t bytes) noexcept {
+#if defined(__SSE2__)
+    for (std::size_t i = 0; i < bytes; i += 16) {
+        const __m128i v = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at + i));
+        // Bytes of 0x80 and above are negative.
+        __m128i bad = _mm_cmplt_epi8(v, _mm_set1_epi8('!'));
+        bad = _mm_or_si128(bad, _mm_cmpeq_epi8(v, _mm_set1_epi8(0x7f)));
+        bad = _mm_or_si128(bad, _mm_cmpeq_epi8(v, _mm_set1_epi8('"')));
+        bad = _mm_or_si128(bad, _mm_cmpeq_epi8(v, _mm_set1_epi8('\\')));
+        bad = _mm_or_si128(bad, _mm_cmpeq_epi8(v, _mm_set1_epi8('=')));
+        const auto found = static_cast<unsigned>(_mm_movemask_epi8(bad));
+        const std::size_t left = std::min<std::size_t>(bytes - i, 16);
+        if ((found & ((1U << left) - 1)) != 0) {
+            return false;
+        }
+    }
+    return true;
+#else
+    return is_clean({at, bytes}, true);
 #endif
 }
 
@@ -128,36 +99,26 @@ class line {
     void begin(level l, std::string_view event) noexcept {
         const std::string_view time = now();
         const std::string_view name = level_names[static_cast<std::size_t>(l)];
-        if (json_) {
-            raw("{\"time\":\"");
-            raw(time);
-            raw("\",\"level\":\"");
-            raw(name);
-            raw("\",\"event\":");
-            word(event);
-        } else {
-            raw(time);
-            raw(" ");
-            raw(name);
-            raw(" ");
-            word(event);
+        if (!json_ && event.size() <= event_bytes_max) {
+            char* at = text_ + time.copy(text_, time.size());
+            *at++ = ' ';
+            at += name.copy(at, name.size());
+            *at++ = ' ';
+            at += event.copy(at, event.size());
+            used_ = static_cast<std::size_t>(at - text_);
+            return;
         }
+        raw(json_ ? "{\"time\":\"" : "");
+        raw(time);
+        raw(json_ ? "\",\"level\":\"" : " ");
+        raw(name);
+        raw(json_ ? "\",\"event\":" : " ");
+        word(event);
     }
 
     void add(const field& f) noexcept {
-        if (cut_ || f.key.empty()) {
-            return;
-        }
-        const std::size_t before = used_;
-        if (!(json_ ? joined(",\"", f.key, "\":") : joined(" ", f.key, "="))) {
-            return;
-        }
-        const std::size_t value_at = used_;
-        value(f);
-        if (cut_ && f.kind != field::type::text) {
-            used_ = before;  // half a number or name would be a lie
-        } else if (cut_ && used_ == value_at) {
-            used_ = before;
+        if (!cut_ && !f.key.empty() && (json_ || !add_plain(f))) {
+            add_any(f);
         }
     }
 
@@ -173,6 +134,62 @@ class line {
     }
 
  private:
+    static constexpr std::size_t event_bytes_max = 64;
+    static constexpr std::size_t digits_max = 20;
+
+    // As text, what fits and needs neither quotes nor a sign: all fields of most lines. False:
+    // nothing was added. Every call logs some, and what it runs through counts: the rest is apart.
+    bool add_plain(const field& f) noexcept {
+        std::string_view value = f.text;
+        char digits[digits_max];
+        if (f.kind == field::type::integer || f.kind == field::type::natural) {
+            if (f.integer < 0) {
+                return false;
+            }
+            value = digits_of(f.natural, digits);
+        } else if (f.kind > field::type::word || value.empty()) {
+            return false;
+        }
+        const std::size_t bytes = f.key.size() + value.size() + 2;
+        if (used_ + bytes > limit_) {
+            return false;
+        }
+        char* const at = text_ + used_;
+        char* const to = at + f.key.size() + 2;
+        at[0] = ' ';
+        std::memcpy(at + 1, f.key.data(), f.key.size());
+        to[-1] = '=';
+        std::memcpy(to, value.data(), value.size());
+        if (f.kind == field::type::text && !is_word_in_line(to, value.size())) {
+            return false;
+        }
+        used_ += bytes;
+        return true;
+    }
+
+    static std::string_view digits_of(std::uint64_t n, char (&room)[digits_max]) noexcept {
+        char* at = room + digits_max;
+        do {
+            *--at = static_cast<char>('0' + n % 10);
+            n /= 10;
+        } while (n != 0);
+        return {at, room + digits_max};
+    }
+
+    [[gnu::noinline]] void add_any(const field& f) noexcept {
+        const std::size_t before = used_;
+        if (!(json_ ? joined(",\"", f.key, "\":") : joined(" ", f.key, "="))) {
+            return;
+        }
+        const std::size_t value_at = used_;
+        value(f);
+        if (cut_ && f.kind != field::type::text) {
+            used_ = before;  // half a number or name would be a lie
+        } else if (cut_ && used_ == value_at) {
+            used_ = before;
+        }
+    }
+
     // Within a second only the last three digits change.
     static std::string_view now() noexcept {
         thread_local char text[40];

@@ -44,6 +44,13 @@ TEST_F(log_test, text_line) {
               "w=tools/call\n");
 }
 
+TEST_F(log_test, numbers_of_every_length) {
+    info("n", {kv("max", std::numeric_limits<std::uint64_t>::max()), kv("zero", 0),
+               kv("min", std::numeric_limits<std::int64_t>::min()), kv("ten", 10U)});
+    EXPECT_EQ(taken().substr(24),
+              " info n max=18446744073709551615 zero=0 min=-9223372036854775808 ten=10\n");
+}
+
 TEST_F(log_test, json_line) {
     set_format(format::json);
     error("x.y", {kv("a", "q\"\\\n\x01\xff"), kv("n", std::numeric_limits<std::int64_t>::min()),
