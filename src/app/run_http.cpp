@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <mutex>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "app/bridge_host.hpp"
 #include "app/guard_settings.hpp"
@@ -215,10 +217,8 @@ class http_runner {
             log::error("signals.failed", {});
         }
         io::file_watch renewed(loop, [this] { reload(); }, limits::tls_files_quiet_ms);
-        if (!set().watched.empty() && !renewed.start(set().watched)) {
-            log::warn("files.not_watched", {log::kv("then", "SIGHUP reads them again")});
-        }
         renewed_ = &renewed;
+        static_cast<void>(watch(set().watched));
         {
             const std::lock_guard lock(state_.mutex);
             state_.stop = [this, &loop] { loop.post([this] { begin_drain(); }); };
@@ -271,6 +271,14 @@ class http_runner {
         }
     }
 
+    // Whether they are others than before.
+    bool watch(const std::vector<std::string>& paths) {
+        if (!paths.empty() && !renewed_->change(paths)) {
+            log::warn("files.not_watched", {log::kv("then", "SIGHUP reads them again")});
+        }
+        return std::exchange(watched_, paths) != paths;
+    }
+
     void reload() {
         config_.request(pool_, shards_[0]->loop(),
                         [this](const auto& to, const auto& all) { change(to, all); });
@@ -286,8 +294,9 @@ class http_runner {
         if (keeper_ != nullptr) {
             keeper_->change(*to);
         }
-        if (renewed_ != nullptr && !to->watched.empty() && !renewed_->change(to->watched)) {
-            log::warn("files.not_watched", {log::kv("then", "SIGHUP reads them again")});
+        if (renewed_ != nullptr && watch(to->watched)) {
+            // What happened to those since they were read, nobody saw.
+            reload();
         }
         bridge_.change(to->servers);
         shards_[0]->change(to);
@@ -353,6 +362,7 @@ class http_runner {
     std::vector<std::thread> threads_;
     key_keeper* keeper_ = nullptr;       // while shard 0 runs
     io::file_watch* renewed_ = nullptr;  // likewise
+    std::vector<std::string> watched_;   // by it
     std::atomic<std::size_t> ready_{0};
     std::atomic<bool> failed_{false};
     std::mutex up_mutex_;  // guards up_

@@ -204,6 +204,7 @@ def test_what_a_reload_names_is_watched_from_then_on(start_pillion, make_client,
     wait_until(lambda: "one" in prompts())
     name(folders[1])
     wait_until(lambda: "one" not in prompts())
+    # Between the reading of a folder and its watch, on a busy machine: that was lost once.
     write(folders[1], "two")
     wait_until(lambda: "two" in prompts())
     # The configuration is still one of them, and the folder of before is not.
