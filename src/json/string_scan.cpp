@@ -183,6 +183,7 @@ const char* token_sse2(const char* at, const char* end) noexcept {
 // One bit of case is all that '[' and '{' differ in; neither ',' nor ':' has a partner.
 std::size_t separators_sse2(const char* at, const char* end) noexcept {
     std::size_t count = 0;
+#pragma GCC unroll 4
     for (; end - at >= 16; at += 16) {
         const __m128i v = load_16(at);
         const __m128i bracket =
@@ -198,6 +199,7 @@ std::size_t separators_sse2(const char* at, const char* end) noexcept {
 [[gnu::target("avx2,popcnt")]] std::size_t separators_avx2(const char* at,
                                                            const char* end) noexcept {
     std::size_t count = 0;
+#pragma GCC unroll 4
     for (; end - at >= 32; at += 32) {
         const __m256i v = load_32(at);
         const __m256i bracket =
