@@ -29,7 +29,11 @@ tcp_stream::tcp_stream(reactor& on, int fd, const peer_name& peer) noexcept
       reactor_(on),
       fd_(fd),
       queue_(on.chunks()),
-      peer_(peer) {}
+      peer_(peer) {
+    const auto behind =
+        reinterpret_cast<std::uintptr_t>(&reader_) - reinterpret_cast<std::uintptr_t>(&receive());
+    receive().touched_at = static_cast<std::uint8_t>(behind / sizeof reader_);
+}
 
 tcp_stream::~tcp_stream() {
     PILLION_ASSERT(phase_ == phase::created || phase_ == phase::closed);
