@@ -60,7 +60,8 @@ class reloader_test : public ::testing::Test {
     static bool accept(const settings&, const settings&, std::string&) { return true; }
 
     int ends[2] = {-1, -1};
-    std::string file = ::testing::TempDir() + "reloader_test.yaml";
+    // Suites run beside each other.
+    std::string file = ::testing::TempDir() + "reloader_test." + std::to_string(::getpid());
     std::vector<detail::own_option> options;
     configuration start;
     by_hand helpers;
