@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -143,8 +144,12 @@ class http_runner {
             const std::lock_guard lock(state_.mutex);
             state_.running = &service_;
         }
+        io::reactor& loop = shards_[0]->loop();
+        // What changes while the servers behind us come up is read when we serve.
+        renewed_.emplace(loop, [this] { reload(); }, limits::tls_files_quiet_ms);
+        static_cast<void>(watch(set().watched));
         // Who has connected before waits: who asks first finds all tools.
-        bridge_.bring_up(shards_[0]->loop(), set().servers);
+        bridge_.bring_up(loop, set().servers);
         start_threads();
         shards_[0]->listen();
         serve_first(urls);
@@ -216,9 +221,7 @@ class http_runner {
         if (!signals.start()) {
             log::error("signals.failed", {});
         }
-        io::file_watch renewed(loop, [this] { reload(); }, limits::tls_files_quiet_ms);
-        renewed_ = &renewed;
-        static_cast<void>(watch(set().watched));
+        renewed_->start();
         {
             const std::lock_guard lock(state_.mutex);
             state_.stop = [this, &loop] { loop.post([this] { begin_drain(); }); };
@@ -241,13 +244,12 @@ class http_runner {
             state_.stop = nullptr;
         }
         signals.close();
-        renewed_ = nullptr;
-        renewed.close();
+        renewed_->close();
         keeper_ = nullptr;
         keeper.close();
         follower_.close();
         bridge_.close();
-        while (!signals.closed() || !renewed.closed() || config_.busy() || !keeper.idle() ||
+        while (!signals.closed() || !renewed_->closed() || config_.busy() || !keeper.idle() ||
                !bridge_.idle() || !follower_.idle()) {
             loop.run_one(10'000'000);
         }
@@ -294,7 +296,7 @@ class http_runner {
         if (keeper_ != nullptr) {
             keeper_->change(*to);
         }
-        if (renewed_ != nullptr && watch(to->watched)) {
+        if (!renewed_->closing() && watch(to->watched)) {
             // What happened to those since they were read, nobody saw.
             reload();
         }
@@ -360,9 +362,9 @@ class http_runner {
     std::string metrics_address_;  // empty: none
     std::vector<std::unique_ptr<shard>> shards_;
     std::vector<std::thread> threads_;
-    key_keeper* keeper_ = nullptr;       // while shard 0 runs
-    io::file_watch* renewed_ = nullptr;  // likewise
-    std::vector<std::string> watched_;   // by it
+    key_keeper* keeper_ = nullptr;           // while shard 0 runs
+    std::optional<io::file_watch> renewed_;  // from before shard 0 runs
+    std::vector<std::string> watched_;       // by it
     std::atomic<std::size_t> ready_{0};
     std::atomic<bool> failed_{false};
     std::mutex up_mutex_;  // guards up_

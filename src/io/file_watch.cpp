@@ -17,7 +17,10 @@ file_watch::file_watch(reactor& on, base::unique_function<void()> on_change,
 
 file_watch::~file_watch() { PILLION_ASSERT(closed()); }
 
-bool file_watch::start(const std::vector<std::string>& paths) {
+bool file_watch::change(const std::vector<std::string>& paths) {
+    if (closing_ || !closed()) {
+        return !closing_ && take(paths);
+    }
     // Blocking on purpose, as with signals: older kernels do not poll another one for io_uring.
     fd_ = ::inotify_init1(IN_CLOEXEC);
     if (fd_ < 0) {
@@ -28,12 +31,17 @@ bool file_watch::start(const std::vector<std::string>& paths) {
         reactor_.ops().close(std::exchange(fd_, -1));
         return false;
     }
-    arm();
+    if (started_) {
+        arm();
+    }
     return true;
 }
 
-bool file_watch::change(const std::vector<std::string>& paths) {
-    return !closing_ && (closed() ? start(paths) : take(paths));
+void file_watch::start() noexcept {
+    started_ = true;
+    if (!closed()) {
+        arm();
+    }
 }
 
 // Whether anything is watched now. A folder that was and is has one number.
@@ -63,9 +71,14 @@ void file_watch::arm() noexcept { reactor_.ops().read(read_, fd_, events_, sizeo
 
 void file_watch::close() noexcept {
     timer_.cancel();
-    if (!closed() && !closing_) {
-        closing_ = true;
+    if (closed() || closing_) {
+        return;
+    }
+    closing_ = true;
+    if (started_) {
         reactor_.ops().cancel(read_);
+    } else {
+        reactor_.ops().close(std::exchange(fd_, -1));
     }
 }
 

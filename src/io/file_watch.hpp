@@ -24,17 +24,20 @@ class file_watch {
                std::int64_t quiet_ms) noexcept;
     file_watch(const file_watch&) = delete;
     file_watch& operator=(const file_watch&) = delete;
-    // REQUIRES: closed() (or never started).
+    // REQUIRES: closed() (or nothing was ever watched).
     ~file_watch();
 
-    // Watches the folders of `paths`, whose names may begin with * for any. False: the system has
-    // no room for another watch; nothing is watched then.
-    bool start(const std::vector<std::string>& paths);
-    // The same of other paths, in place of those of before.
+    // Watches the folders of `paths`, whose names may begin with * for any, in place of those of
+    // before; until start() the system keeps what happens. False: nothing is watched, since there
+    // is no such folder or no room for another watch.
     bool change(const std::vector<std::string>& paths);
+    // From now on `on_change` is called, at first for what happened meanwhile.
+    void start() noexcept;
     // Ends it; closed() turns true within the next turns.
     void close() noexcept;
     bool closed() const noexcept { return fd_ < 0; }
+    // Whether close() was called: change() does nothing any more.
+    bool closing() const noexcept { return closing_; }
 
  private:
     static void on_read(op& self, const completion& what) noexcept;
@@ -57,6 +60,7 @@ class file_watch {
     read_op read_{*this};
     timer timer_{&file_watch::on_timer, this};
     int fd_ = -1;
+    bool started_ = false;
     bool closing_ = false;
     alignas(8) char events_[4096] = {};
 };

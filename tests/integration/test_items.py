@@ -10,6 +10,7 @@ import pytest
 
 from bridged_server import NAMES
 from mcp_client import Stdio
+from scripted_server import http, message
 from server_process import ROOT, pillion_bin, run_program, wait_until
 
 pytestmark = pytest.mark.asan
@@ -217,3 +218,21 @@ def test_what_a_reload_names_is_watched_from_then_on(start_pillion, make_client,
     assert reloads() == before
     name(folders[0])
     wait_until(lambda: {"one", "three"} <= prompts())
+
+
+def test_what_changes_while_servers_come_up_is_read(start_pillion, make_client, scripted, tmp_path):
+    """It was lost, up to 20 s long: the files were watched when all servers had come up."""
+    folder = tmp_path / "prompts"
+    folder.mkdir()
+
+    def script(request):
+        if request.serial == 0:
+            (folder / "late.md").write_text("Say late.\n", encoding="utf-8")
+        return http(message(request))
+    config = tmp_path / "late.yaml"
+    config.write_text(f"prompt_files: {{folders: ['{folder}']}}\n"
+                      f"servers: {{inner: {{url: '{scripted(script).url}'}}}}\n", encoding="utf-8")
+    server = start_pillion("--config", config, "--root", tmp_path)
+    client = make_client("E", server).open()
+    wait_until(lambda: "late" in
+               {one["name"] for one in client.request("prompts/list")["prompts"]})
