@@ -10,7 +10,7 @@ import re
 import subprocess
 import threading
 
-from http_client import Connection, EventStream, HttpError
+from http_client import TIMEOUT_S, Connection, EventStream, HttpError
 from wire_schema import JUDGE, VERSIONS, WireError
 
 META = "io.modelcontextprotocol/"
@@ -79,13 +79,15 @@ def legacy_params(params, meta=None):
 
 
 class Client:
-    """A client of one revision over HTTP, on one keep-alive connection (made anew when lost)."""
+    """A client of one revision over HTTP, on one keep-alive connection (made anew when lost).
+    `patience_s`: how long it waits for something to come."""
 
-    def __init__(self, address, rev, path="/mcp", capabilities=None):
+    def __init__(self, address, rev, path="/mcp", capabilities=None, patience_s=TIMEOUT_S):
         self.address = address
         self.rev = rev
         self.path = path
         self.capabilities = CAPABILITIES if capabilities is None else capabilities
+        self.patience_s = patience_s
         self.session = None
         self.ready = False
         self.ids = itertools.count(1)
@@ -101,14 +103,14 @@ class Client:
 
     def connect(self):
         """A further connection, closed with the client."""
-        connection = Connection(self.address)
+        connection = Connection(self.address, self.patience_s)
         self._others.append(connection)
         return connection
 
     @property
     def connection(self):
         if self._connection is None:
-            self._connection = Connection(self.address)
+            self._connection = Connection(self.address, self.patience_s)
         return self._connection
 
     # ---- composing ----

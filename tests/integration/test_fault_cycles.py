@@ -20,6 +20,9 @@ from server_process import wait_until
 
 FAULTY = pathlib.Path(__file__).with_name("faulty_server.py")
 IN_TIME = {"pillion/timeoutMs": 60_000}
+# Longer than that: what is too late is the server's to say. A client gave up after 20 s while
+# sixteen floods of 32 MiB were read on a busy machine.
+PATIENCE_S = 70
 SOON = {"pillion/timeoutMs": 200}
 LATE = (-32004, "Request timed out")
 # Once the allocator kept the 32 MiB in which a message had become too large, for each of them that
@@ -75,7 +78,8 @@ class World:
 
     def clients(self, count):
         """Connected, so that their connections count from the beginning."""
-        made = [self.make_client("E", self.server).open() for _ in range(count)]
+        made = [self.make_client("E", self.server, patience_s=PATIENCE_S).open()
+                for _ in range(count)]
         for one in made:
             called(one, "echo", {"text": "x"})
         self.made += made
