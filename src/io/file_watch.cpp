@@ -18,8 +18,11 @@ file_watch::file_watch(reactor& on, base::unique_function<void()> on_change,
 file_watch::~file_watch() { PILLION_ASSERT(closed()); }
 
 bool file_watch::change(const std::vector<std::string>& paths) {
-    if (closing_ || !closed()) {
-        return !closing_ && take(paths);
+    if (closing_) {
+        return false;
+    }
+    if (!closed()) {
+        return take(paths);
     }
     // Blocking on purpose, as with signals: older kernels do not poll another one for io_uring.
     fd_ = ::inotify_init1(IN_CLOEXEC);
@@ -71,10 +74,9 @@ void file_watch::arm() noexcept { reactor_.ops().read(read_, fd_, events_, sizeo
 
 void file_watch::close() noexcept {
     timer_.cancel();
-    if (closed() || closing_) {
+    if (std::exchange(closing_, true) || closed()) {
         return;
     }
-    closing_ = true;
     if (started_) {
         reactor_.ops().cancel(read_);
     } else {

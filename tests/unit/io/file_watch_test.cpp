@@ -118,6 +118,14 @@ TEST_P(file_watch_test, folders_that_are_missing) {
     EXPECT_TRUE(tells());
 }
 
+// A reload that ended while the server did could open a watch then, which nobody would end.
+TEST_P(file_watch_test, closed_without_anything_to_watch) {
+    watch->start();
+    watch->close();
+    EXPECT_FALSE(watch->change({at("a")}));
+    EXPECT_TRUE(watch->closed());
+}
+
 TEST_P(file_watch_test, closed_before_its_start) {
     EXPECT_TRUE(watch->change({at("a")}));
     write("a");
