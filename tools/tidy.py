@@ -10,6 +10,7 @@ import subprocess
 import sys
 
 import cpp_text
+import lint_names
 
 COLUMNS_MAX = 100
 FILE_LINES_MAX = 600
@@ -205,6 +206,8 @@ def tree_rules(files):
             macros.setdefault(match.group(1), (path, number))
             if not match.group(1).startswith("PILLION_"):
                 yield path, number, f"macro {match.group(1)} does not begin with PILLION_"
+    sources = {path: text for path, text in files.items() if text and is_cpp(path)}
+    yield from lint_names.rules(sources)
     for name, (path, number) in list(macros.items())[MACROS_MAX:]:
         yield path, number, f"macro {name} is one more than the {MACROS_MAX} allowed"
 

@@ -9,6 +9,10 @@ def _function(lines, head="void f() noexcept {\n"):
     return head + "    g();\n" * (lines - 2) + "}\n"
 
 
+def _unnamed(text, space="p"):
+    return f"namespace {space} {{\nnamespace {{\n{text}\n}}\n}}\n"
+
+
 # (name, files, part of the message expected, or None where nothing may be reported)
 SAMPLES = [
     ("columns", {"src/a.cpp": "// " + "x" * 98}, "columns"),
@@ -77,6 +81,20 @@ SAMPLES = [
                    * 99 + "};\n"}, None),
     ("default argument", {"src/a.cpp": _function(71, "void f(int x = {}, int y = 0) {\n")},
      "71 lines"),
+    ("one function twice", {"src/base/a.cpp": _unnamed("int f(int);"),
+                            "src/base/b.cpp": _unnamed("template <class T>\nauto f(T t) {}")},
+     "src/base/a.cpp has a function f too"),
+    ("function hides", {"src/base/a.hpp": HEAD + "namespace p {\nint f(int);\n}\n",
+                        "src/base/a.cpp": _unnamed("[[nodiscard]] const a<b>* f(long) {}", "p::q")},
+     "f hides that of src/base/a.hpp"),
+    ("names fit", {"src/base/a.hpp": HEAD + "namespace p::r {\nint f(int);\n}\nnamespace p {\n"
+                   "class f2 { int g(); };\n}\n",
+                   "src/base/a.cpp": _unnamed("int f(long) { return h(); }\nint k = h(1);\n"
+                                              "struct l { int m(); };\nint n::o() {}"),
+                   "src/base/b.cpp": _unnamed("int g(long);\nint k = h(2);\n"
+                                              "struct r { int m(); };\nint n::o() {}"),
+                   "src/mcp/b.cpp": _unnamed("int f(long);"),
+                   "src/base/c.cpp": "namespace p {\nint f(char);\n}\n"}, None),
     ("unbalanced directives", {"src/a.cpp": "#define PILLION_X(x) \\\n    do { x\n"
                                + "int x();\n" * 99}, None),
 ]

@@ -15,7 +15,7 @@ constexpr double right = 28;  // half of a label
 constexpr double top = 30;
 constexpr double bottom = 30;
 
-std::string number(double value) {
+std::string figure(double value) {
     char text[32];
     std::snprintf(text, sizeof text, "%.1f", value);
     return text;
@@ -33,20 +33,20 @@ double place_y(const chart_axis& axis, double value) {
 }
 
 void add_text(std::string& to, double x, double y, const char* anchor, const std::string& text) {
-    to += "<text x=\"" + number(x) + "\" y=\"" + number(y) + "\" text-anchor=\"" + anchor + "\">" +
+    to += "<text x=\"" + figure(x) + "\" y=\"" + figure(y) + "\" text-anchor=\"" + anchor + "\">" +
           escape_markup(text) + "</text>\n";
 }
 
 void add_grid(std::string& to, const chart_axis& x, const chart_axis& y) {
     for (const auto& [value, label] : y.ticks) {
-        const std::string at = number(place_y(y, value));
-        to += "<line class=\"grid\" x1=\"" + number(left) + "\" x2=\"" + number(width - right) +
+        const std::string at = figure(place_y(y, value));
+        to += "<line class=\"grid\" x1=\"" + figure(left) + "\" x2=\"" + figure(width - right) +
               "\" y1=\"" + at + "\" y2=\"" + at + "\"/>\n";
         add_text(to, left - 6, place_y(y, value) + 4, "end", label);
     }
     for (const auto& [value, label] : x.ticks) {
-        const std::string at = number(place_x(x, value));
-        to += "<line class=\"grid\" y1=\"" + number(top) + "\" y2=\"" + number(height - bottom) +
+        const std::string at = figure(place_x(x, value));
+        to += "<line class=\"grid\" y1=\"" + figure(top) + "\" y2=\"" + figure(height - bottom) +
               "\" x1=\"" + at + "\" x2=\"" + at + "\"/>\n";
         add_text(to, place_x(x, value), height - bottom + 18, "middle", label);
     }
@@ -103,7 +103,7 @@ chart_axis log_axis(double least, double most, std::string (*show)(double)) {
 
 std::string draw_chart(const std::string& title, const chart_axis& x, const chart_axis& y,
                        const std::vector<chart_line>& lines) {
-    std::string to = "<svg viewBox=\"0 0 " + number(width) + " " + number(height) +
+    std::string to = "<svg viewBox=\"0 0 " + figure(width) + " " + figure(height) +
                      "\" role=\"img\"><title>" + escape_markup(title) + "</title>\n";
     add_grid(to, x, y);
     double legend = left;
@@ -111,17 +111,17 @@ std::string draw_chart(const std::string& title, const chart_axis& x, const char
         const std::string colour = "c" + std::to_string(line.colour);
         to += "<polyline class=\"" + colour + "\" points=\"";
         for (const auto& [at, value] : line.points) {
-            to += number(place_x(x, at)) + "," + number(place_y(y, value)) + " ";
+            to += figure(place_x(x, at)) + "," + figure(place_y(y, value)) + " ";
         }
         to += "\"/>\n";
         // A run of one second is a dot.
         if (line.points.size() == 1) {
             to += "<circle class=\"" + colour + "\" r=\"3\" cx=\"" +
-                  number(place_x(x, line.points[0].first)) + "\" cy=\"" +
-                  number(place_y(y, line.points[0].second)) + "\"/>\n";
+                  figure(place_x(x, line.points[0].first)) + "\" cy=\"" +
+                  figure(place_y(y, line.points[0].second)) + "\"/>\n";
         }
-        to += "<line class=\"" + colour + "\" x1=\"" + number(legend) + "\" x2=\"" +
-              number(legend + 18) + "\" y1=\"14\" y2=\"14\"/>\n";
+        to += "<line class=\"" + colour + "\" x1=\"" + figure(legend) + "\" x2=\"" +
+              figure(legend + 18) + "\" y1=\"14\" y2=\"14\"/>\n";
         add_text(to, legend + 24, 18, "start", line.name);
         legend += 44 + 8 * static_cast<double>(line.name.size());
     }

@@ -159,7 +159,7 @@ int check(const mcp::registry& reg) {
     return 0;
 }
 
-std::string describe(const detail::implementation_info& info) {
+std::string introduce(const detail::implementation_info& info) {
     std::string text = info.name + " " + info.version;
     if (!info.description.empty()) {
         text += ": " + info.description;
@@ -286,7 +286,7 @@ int run_command(server& s, int argc, char** argv) {
     start.keys = make_config_table(state.options, s.profile());
     start.serving = command != "stdio";
     words w;
-    CLI::App cli(describe(info), info.name + (command == "serve" ? "" : " " + command));
+    CLI::App cli(introduce(info), info.name + (command == "serve" ? "" : " " + command));
     add_flags(cli, start.keys, command, w);
     if (const std::optional<int> code = parse_words(info.name, cli, command, rest)) {
         return *code;

@@ -35,7 +35,7 @@ std::string time_text(std::int64_t ms) {
            : s >= 120 && s % 60 == 0  ? std::to_string(s / 60) + "m"
                                       : std::to_string(s) + "s";
 }
-std::string number(std::size_t n) { return std::to_string(n); }
+std::string text_of(std::size_t n) { return std::to_string(n); }
 
 std::string size_text(std::int64_t n) {
     return n >= gib && n % gib == 0   ? std::to_string(n / gib) + "GiB"
@@ -206,7 +206,7 @@ void add_count_limit(config_table& to, const char* name, std::size_t fallback, s
                   .name = name,
                   .flag = flag,
                   .type = value_type::count,
-                  .fallback = number(fallback),
+                  .fallback = text_of(fallback),
                   .min = 1,
                   .max = max,
                   .help = help,
@@ -366,12 +366,12 @@ void add_caller_limits(config_table& to) {
     constexpr std::int64_t many = 1'000'000;
     constexpr const char* section = "limits";
     add_open_count(to, section, "connections_per_address",
-                   number(limits::connections_per_address_max),
+                   text_of(limits::connections_per_address_max),
                    "Connections of one address; 0: any number");
-    add_open_count(to, section, "in_flight_per_address", number(limits::in_flight_per_address_max),
+    add_open_count(to, section, "in_flight_per_address", text_of(limits::in_flight_per_address_max),
                    "Requests under way of one anonymous address; 0: any number");
     add_open_count(to, section, "in_flight_per_principal",
-                   number(limits::in_flight_per_principal_max),
+                   text_of(limits::in_flight_per_principal_max),
                    "Requests under way of one principal; 0: any number");
     add_count_limit(to, "requests", limits::requests_max, many,
                     "Requests under way per thread; beyond it they are shed", true);
@@ -381,9 +381,9 @@ void add_caller_limits(config_table& to) {
                   .fallback = time_text(limits::loop_lag_ms),
                   .help = "Turns of a loop that take longer shed requests; 0s: never",
                   .live = true});
-    add_open_count(to, section, "head_rate", number(limits::head_rate_min),
+    add_open_count(to, section, "head_rate", text_of(limits::head_rate_min),
                    "Bytes a second at which a head has to come; 0: any");
-    add_open_count(to, section, "body_rate", number(limits::body_rate_min),
+    add_open_count(to, section, "body_rate", text_of(limits::body_rate_min),
                    "Bytes a second at which a body has to come; 0: any");
     add_time_limit(to, "reader_stall", limits::reader_stall_ms,
                    "An event stream of which nothing is read this long is cut", false);
@@ -393,7 +393,7 @@ void add_caller_limits(config_table& to) {
 void add_rates(config_table& to) {
     const auto add = [&to](const char* name, std::int64_t rate, const char* burst,
                            const char* what) {
-        add_open_count(to, "rates", name, number(static_cast<std::size_t>(rate)), what);
+        add_open_count(to, "rates", name, text_of(static_cast<std::size_t>(rate)), what);
         add_open_count(to, "rates", burst, "", "The same at once; 0: twice the rate");
     };
     add("principal", limits::principal_rate, "principal_burst",

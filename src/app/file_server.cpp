@@ -100,7 +100,7 @@ std::string remark(const portion& part, std::uint64_t asked) {
            std::to_string(part.end()) + "]";
 }
 
-std::string describe(std::string_view path, std::string_view mime, const portion& part) {
+std::string file_facts(std::string_view path, std::string_view mime, const portion& part) {
     json::builder out;
     out.begin_object().member("path", path).member("mime_type", mime);
     out.member("size", part.size_total).member("offset", part.offset);
@@ -128,7 +128,7 @@ tool_result portion_result(context& ctx, std::string_view path, const std::strin
     if (!note.empty()) {
         answer.text(note);
     }
-    answer.structured(describe(path, mime, part));
+    answer.structured(file_facts(path, mime, part));
     return answer;
 }
 

@@ -61,7 +61,7 @@ bool are_good_headers(const bridge_spec& of, std::string& fault) {
 }
 
 // Where it is, when it is behind a URL. False with a fault.
-bool set_url(bridge_spec& to, const std::string& url, std::string& fault) {
+bool set_server_url(bridge_spec& to, const std::string& url, std::string& fault) {
     auto where = client::parse_url(url, fault);
     if (!where || !are_good_headers(to, fault)) {
         return false;
@@ -94,7 +94,7 @@ bool read_remote(const named_values& from, value_files& files, bridge_spec& to,
         seed = seed * 31 + base::hash_bytes(value);
     }
     to.fingerprint = fingerprint_of(from.values, seed);
-    return good && set_url(to, say.text(server_key::url), fault);
+    return good && set_server_url(to, say.text(server_key::url), fault);
 }
 
 bridge_spec spec_of(const named_values& from, const std::string& folder) {
@@ -180,7 +180,7 @@ class client_entry {
             fault = spec_.name + ": needs command or url, and not both";
             return false;
         }
-        if (!url_.empty() && !set_url(spec_, url_, fault)) {
+        if (!url_.empty() && !set_server_url(spec_, url_, fault)) {
             fault = spec_.name + ": " + fault;
             return false;
         }

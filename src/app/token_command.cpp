@@ -265,7 +265,7 @@ int make_password(const token_words& given, std::string& fault) {
     return good ? print(line, fault) : exit_usage;
 }
 
-void add_keys(CLI::App& to, token_words& w) {
+void add_key_options(CLI::App& to, token_words& w) {
     CLI::App* const keys = to.add_subcommand(
         "keys", "Makes a private key, and adds its public half to a key set beside it");
     keys->add_option("--out", w.folder, "Folder for KID.pem and jwks.json; made if need be")
@@ -311,7 +311,7 @@ void add_password(CLI::App& to, token_words& w) {
 int run_token(const std::string& program, const std::vector<std::string>& arguments) {
     token_words w;
     CLI::App cli("Keys and tokens. The result stands alone on stdout.", program + " token");
-    add_keys(cli, w);
+    add_key_options(cli, w);
     add_sign(cli, w);
     add_list(cli, w);
     add_password(cli, w);

@@ -22,7 +22,7 @@ bool failed(const std::string& path, std::string& fault) {
     return false;
 }
 
-bool write_all(int fd, std::string_view text) noexcept {
+bool write_token(int fd, std::string_view text) noexcept {
     while (!text.empty()) {
         const ssize_t put = ::write(fd, text.data(), text.size());
         if (put < 0 && errno != EINTR) {
@@ -35,7 +35,7 @@ bool write_all(int fd, std::string_view text) noexcept {
 
 // Closes `fd` in any case.
 bool write_and_close(int fd, std::string_view text) noexcept {
-    const bool written = write_all(fd, text);
+    const bool written = write_token(fd, text);
     const int why = errno;
     const bool closed = ::close(fd) == 0;
     errno = written ? errno : why;

@@ -80,8 +80,8 @@ bool is_plain_header(json::view header) {
 }
 
 // What does not depend on the signature, checked behind it.
-token_fault judge(json::view claims, const issuer_rules& rules, std::int64_t now_s,
-                  token_identity& who) {
+token_fault judge_claims(json::view claims, const issuer_rules& rules, std::int64_t now_s,
+                         token_identity& who) {
     const auto expires = seconds_of(claims["exp"]);
     const auto issued = seconds_of(claims["iat"]);
     const auto not_before = seconds_of(claims["nbf"]);
@@ -189,7 +189,7 @@ jwt_verifier::outcome jwt_verifier::check(std::string_view token, std::int64_t n
     if (!found->keys->verify(names_key ? &key_id : nullptr, *by, all.signed_text, all.signature)) {
         return refuse(token_fault::signature);
     }
-    const token_fault wrong = judge(claims, found->rules, now_s, out.who);
+    const token_fault wrong = judge_claims(claims, found->rules, now_s, out.who);
     if (wrong != token_fault::none) {
         return refuse(wrong);
     }

@@ -39,7 +39,7 @@ bool read_digest(std::string_view text, std::array<unsigned char, 32>& to) {
 }
 
 // RFC 6749 §3.3: visible, and neither a quotation mark nor a backslash.
-bool is_scope(std::string_view text) {
+bool is_listed_scope(std::string_view text) {
     return std::all_of(text.begin(), text.end(),
                        [](char c) { return c > ' ' && c < '\x7f' && c != '"' && c != '\\'; });
 }
@@ -47,7 +47,7 @@ bool is_scope(std::string_view text) {
 // Null, or what is wrong with the line.
 const char* read_line(std::string_view line, opaque_token& to) {
     to.name = next_word(line);
-    if (to.name.size() > name_bytes_max || !is_scope(to.name)) {
+    if (to.name.size() > name_bytes_max || !is_listed_scope(to.name)) {
         return "the name is too long, or not of visible ASCII";
     }
     if (!read_digest(next_word(line), to.digest)) {
@@ -58,7 +58,7 @@ const char* read_line(std::string_view line, opaque_token& to) {
         if (scope.empty()) {
             return nullptr;
         }
-        if (!is_scope(scope)) {
+        if (!is_listed_scope(scope)) {
             return "a scope is not of visible ASCII";
         }
         to.scopes.emplace_back(scope);

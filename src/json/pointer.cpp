@@ -11,7 +11,7 @@ namespace pillion::json {
 namespace {
 
 // Whether the unescaped `token` is `key`.
-bool names(std::string_view token, std::string_view key) noexcept {
+bool is_name(std::string_view token, std::string_view key) noexcept {
     std::size_t at = 0;
     for (std::size_t i = 0; i < token.size(); ++i, ++at) {
         char c = token[i];
@@ -43,7 +43,7 @@ view step(view parent, std::string_view token) noexcept {
     }
     view found;
     for (const member m : parent.members()) {
-        if (names(token, m.key)) {
+        if (is_name(token, m.key)) {
             found = m.value;
         }
     }

@@ -54,7 +54,7 @@ base::byte_buffer cancel_message(request& r, std::string_view id, std::string_vi
     return out;
 }
 
-result<json::view> outcome_of(const client_call& call) {
+result<json::view> result_of(const client_call& call) {
     const json::view response = call.response();
     const json::view failure = response["error"];
     if (failure.exists()) {
@@ -176,7 +176,7 @@ task<result<json::view>> ask_client(request& r, const asking& what) {
         r.run->close(call);
     }
     if (call.response().exists()) {
-        co_return outcome_of(call);
+        co_return result_of(call);
     }
     // The sender of a request that nobody waits for any more says so (STANDARD row 102).
     if (r.channel != nullptr && !call.given_up()) {

@@ -59,7 +59,7 @@ std::string_view id_text(json::view id) noexcept {
     return id.is_string() ? id.str() : id.number_text();
 }
 
-std::string key_of(json::view id) {
+std::string id_key(json::view id) {
     std::string key(id.is_string() ? "s" : "n");
     key.append(id_text(id));
     return key;
@@ -441,7 +441,7 @@ void engine::cancel(const session_ref& of, json::view request_id) noexcept {
     if (!request_id.exists()) {
         return;
     }
-    const std::string key = key_of(request_id);
+    const std::string key = id_key(request_id);
     if (shared_.shards() == 1) {
         return cancel_here(of.get(), key);
     }

@@ -25,7 +25,7 @@ constexpr double looks_per_second = 0.1;
 constexpr std::int64_t looks_at_once = 5;
 constexpr std::string_view challenge = R"(Basic realm="metrics", charset="UTF-8")";
 
-std::string_view text_of(const digest& bytes) noexcept {
+std::string_view bytes_of(const digest& bytes) noexcept {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
@@ -59,7 +59,7 @@ struct metrics_guard::state {
     bool remembers(const digest& wanted) const noexcept {
         bool found = false;
         for (const digest& one : good) {
-            found = crypto::same_secret(text_of(one), text_of(wanted)) || found;
+            found = crypto::same_secret(bytes_of(one), bytes_of(wanted)) || found;
         }
         return found;
     }

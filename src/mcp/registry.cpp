@@ -161,8 +161,8 @@ std::string cursor_behind(list_kind kind, std::uint32_t serial, std::string_view
 }
 
 // What a tool may not be; what it should not be is added to `warnings`.
-bool check_tool(const detail::tool_definition& d, const std::string& where, std::string& fault,
-                std::vector<std::string>& warnings) {
+bool check_definition(const detail::tool_definition& d, const std::string& where,
+                      std::string& fault, std::vector<std::string>& warnings) {
     if (d.name.empty() || !base::utf8::validate(d.name)) {
         fault = where + ": a tool needs a name";
         return false;
@@ -210,7 +210,7 @@ bool registry::add_tools(std::string& fault, std::vector<std::string>& warnings)
     for (const auto& given : from_.tools) {
         const detail::tool_definition& d = *given;
         const std::string where = "tool \"" + d.name + "\"";
-        if (!check_tool(d, where, fault, warnings)) {
+        if (!check_definition(d, where, fault, warnings)) {
             return false;
         }
         tool t;

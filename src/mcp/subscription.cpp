@@ -9,7 +9,7 @@ namespace pillion::mcp {
 
 namespace {
 
-std::string id_text(const request& r) {
+std::string own_id(const request& r) {
     base::byte_buffer text(r.engine.loop().chunks());
     json::writer w(text);
     rpc::write_id(w, r.id);
@@ -26,7 +26,7 @@ void flag(json::writer& w, std::string_view key, bool on) {
 }  // namespace
 
 subscription::subscription(const request& r, subscriber& to)
-    : engine_(r.engine), to_(to), id_(id_text(r)) {
+    : engine_(r.engine), to_(to), id_(own_id(r)) {
     const json::view wanted = r.params["notifications"];
     const registry& reg = r.registered();
     tools_ = reg.has_tools() && wanted["toolsListChanged"].boolean();

@@ -75,7 +75,7 @@ bool keeps_promise(request& r, const detail::result_state& result, const structu
 }
 
 // The JSON that stands for a text that the handler did not give.
-std::string_view text_of(request& r, const structure& what) {
+std::string_view structure_text(request& r, const structure& what) {
     if (what.proven) {
         return what.text;
     }
@@ -171,7 +171,7 @@ class cut_result {
         }
         if (result_.has_structured && !has_text(result_)) {
             node text;
-            text.body = what_.exists ? text_of(r_, what_) : result_.structured;
+            text.body = what_.exists ? structure_text(r_, what_) : result_.structured;
             write_node(w, text);
         }
     }

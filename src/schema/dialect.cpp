@@ -38,7 +38,7 @@ std::uint32_t find_vocabulary(std::string_view uri) {
 }
 
 // Both are met with either scheme.
-bool names(std::string_view uri, std::string_view metaschema) {
+bool is_metaschema(std::string_view uri, std::string_view metaschema) {
     const auto rest = [](std::string_view text) { return text.substr(text.find(':') + 1); };
     return (uri.starts_with("http:") || uri.starts_with("https:")) && rest(uri) == rest(metaschema);
 }
@@ -65,9 +65,9 @@ bool read_vocabularies(std::string_view uri, json::view vocabularies, dialect& o
 bool find_dialect(std::string_view uri, find_document find, dialect& out, std::string& fault) {
     std::string at(uri.ends_with('#') ? uri.substr(0, uri.size() - 1) : uri);
     for (int i = 0; i < chain_max; ++i) {
-        if (names(at, metaschema_2020_12) || names(at, metaschema_draft_07)) {
+        if (is_metaschema(at, metaschema_2020_12) || is_metaschema(at, metaschema_draft_07)) {
             out = dialect();
-            out.draft7 = names(at, metaschema_draft_07);
+            out.draft7 = is_metaschema(at, metaschema_draft_07);
             return true;
         }
         const json::view found = find(at);

@@ -53,7 +53,7 @@ icon icon_of(json::view from) {
 }
 
 template <class Builder>
-void describe(Builder& to, json::view from) {
+void pass_on(Builder& to, json::view from) {
     if (from["title"].is_string()) {
         to.title(std::string(from["title"].str()));
     }
@@ -89,7 +89,7 @@ void offer_tool(catalog& to, bridge& by, const bridge_spec& spec, json::view fro
     }
     tool_builder tool = to.tool(outer);
     names.tools.push_back(outer);
-    describe(tool, from);
+    pass_on(tool, from);
     tool.input(usable(spec, outer, from["inputSchema"]));
     const json::view output = from["outputSchema"];
     std::string ignored;
@@ -149,7 +149,7 @@ void offer_prompt(catalog& to, bridge& by, const bridge_spec& spec, const offere
     }
     prompt_builder prompt = to.prompt(outer);
     names.prompts.push_back(outer);
-    describe(prompt, from);
+    pass_on(prompt, from);
     if (from["arguments"].is_array()) {
         for (const json::view one : from["arguments"].elements()) {
             const std::string name(one["name"].str());
@@ -177,7 +177,7 @@ void offer_template(catalog& to, bridge& by, const bridge_spec& spec, const offe
     }
     resource_builder made = to.resource_template(uri);
     names.templates.push_back(uri);
-    describe(made, from);
+    pass_on(made, from);
     made.name(std::string(from["name"].str(uri)));
     if (from["mimeType"].is_string()) {
         made.mime_type(std::string(from["mimeType"].str()));

@@ -21,7 +21,7 @@ constexpr const char* everything = R"({"sampling":{},"roots":{},"elicitation":{}
 
 std::string quoted(std::string_view text) { return "\"" + std::string(text) + "\""; }
 
-std::string number(std::uint64_t n) { return std::to_string(n); }
+std::string digits(std::uint64_t n) { return std::to_string(n); }
 
 // What the user says to a question of that method.
 std::string answer_of(std::string_view method) {
@@ -50,7 +50,7 @@ std::string answers_to(json::view requests) {
 
 call& model_client::new_call(std::string_view method, std::string params) {
     call c;
-    const std::string n = number(++numbers_);
+    const std::string n = digits(++numbers_);
     c.id = chance(2) ? n : quoted("i" + n);
     c.method = method;
     c.params = std::move(params);
@@ -101,7 +101,7 @@ std::string model_client::framed(std::string_view body, std::string_view method,
 wire& model_client::new_wire() {
     const std::size_t shard = random_.below(world_.shards());
     wires_.push_back(
-        std::make_unique<wire>(*this, world_, shard, journal_, name_ + "/" + number(++numbers_)));
+        std::make_unique<wire>(*this, world_, shard, journal_, name_ + "/" + digits(++numbers_)));
     return *wires_.back();
 }
 
@@ -214,12 +214,12 @@ void model_client::handshake() {
 }
 
 void model_client::make_call() {
-    const auto ms = [&](std::uint64_t most) { return R"("ms":)" + number(random_.below(most)); };
+    const auto ms = [&](std::uint64_t most) { return R"("ms":)" + digits(random_.below(most)); };
     const auto count = [&](std::uint64_t most) {
-        return R"("count":)" + number(1 + random_.below(most));
+        return R"("count":)" + digits(1 + random_.below(most));
     };
     const auto bytes = [&](std::uint64_t most) {
-        return R"("bytes":)" + number(random_.below(most));
+        return R"("bytes":)" + digits(random_.below(most));
     };
     const char* const kinds[] = {"roots", "form", "sample"};
     const std::string what = R"("what":)" + quoted(kinds[random_.below(3)]);
@@ -263,7 +263,7 @@ void model_client::make_call() {
 }
 
 void model_client::call_tool(std::string tool, const std::string& arguments, bool as_task) {
-    const std::string tag = name_ + "." + number(numbers_ + 1) + "!";
+    const std::string tag = name_ + "." + digits(numbers_ + 1) + "!";
     std::string params = R"("name":)" + quoted(tool) + R"(,"arguments":{)" +
                          joined(R"("tag":)" + quoted(tag), arguments) + "}";
     if (as_task && !is_modern()) {
@@ -281,7 +281,7 @@ void model_client::plain_request() {
         const char* method;
         std::string params;
     };
-    const std::string tag = name_ + "." + number(numbers_ + 1) + "!";
+    const std::string tag = name_ + "." + digits(numbers_ + 1) + "!";
     const plain all[] = {
         {"tools/list", ""},
         {"resources/list", ""},
@@ -307,12 +307,12 @@ void model_client::make_batch() {
     exchange e(exchange::kind::batch, "");
     std::string body;
     for (std::uint64_t left = 1 + random_.below(4); left > 0; --left) {
-        const std::string tag = name_ + "." + number(numbers_ + 1) + "!";
+        const std::string tag = name_ + "." + digits(numbers_ + 1) + "!";
         const char* const tools[] = {"echo", "nap", "steps", "throws"};
         const std::string tool = tools[random_.below(4)];
         call& c =
             new_call("tools/call", R"("name":)" + quoted(tool) + R"(,"arguments":{"tag":)" +
-                                       quoted(tag) + R"(,"ms":)" + number(random_.below(60)) + "}");
+                                       quoted(tag) + R"(,"ms":)" + digits(random_.below(60)) + "}");
         c.tool = tool;
         c.tag = tag;
         e.ids.push_back(c.id);
@@ -423,7 +423,7 @@ void model_client::resume(call& c) {
 void model_client::send_garbage() {
     garbled_ = true;
     call c;
-    c.id = quoted("g" + number(++numbers_));
+    c.id = quoted("g" + digits(++numbers_));
     c.method = "tools/call";
     c.tag = "garbage";
     c.tool = chance(2) ? "echo" : "nap";
@@ -458,7 +458,7 @@ void model_client::send_garbage() {
 }
 
 void model_client::send_in_parts() {
-    const std::string tag = name_ + "." + number(numbers_ + 1) + "!";
+    const std::string tag = name_ + "." + digits(numbers_ + 1) + "!";
     call& c = new_call("tools/call", R"("name":"echo","arguments":{"tag":)" + quoted(tag) + "}");
     c.tool = "echo";
     c.tag = tag;

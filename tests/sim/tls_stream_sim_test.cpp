@@ -15,7 +15,7 @@ struct checked_wire : tls_wire {
     ~checked_wire() { EXPECT_EQ(end(), ""); }
 };
 
-std::string text_of(std::size_t size) {
+std::string text_of_size(std::size_t size) {
     std::string text;
     for (std::size_t i = 0; i < size; ++i) {
         text += static_cast<char>('a' + i * 7 % 26);
@@ -25,7 +25,7 @@ std::string text_of(std::size_t size) {
 
 // Every record begins and ends somewhere in the middle of what is received.
 TEST(tls_stream_sim, echo_under_random_sizes_races_and_short_buffers) {
-    const std::string text = text_of(40'000);
+    const std::string text = text_of_size(40'000);
     for (std::uint64_t seed = 1; seed <= 40; ++seed) {
         sim_options o;
         o.seed = seed;
@@ -165,7 +165,7 @@ TEST(tls_stream_sim, handshakes_have_their_time) {
 // Its buffers go back to the system, and the next records find them again.
 TEST(tls_stream_sim, a_connection_that_rests_gives_its_memory_back) {
     checked_wire w;
-    const std::string text = text_of(40'000);
+    const std::string text = text_of_size(40'000);
     w.server.reader.when_data = [&](std::string_view got) { w.write(w.server, got); };
     const auto echo = [&] {
         w.client.reader.bytes.clear();
@@ -219,7 +219,7 @@ TEST(tls_stream_sim, a_flushing_close_sends_everything) {
     sim_options o;
     o.send_max = 1000;
     checked_wire w(o);
-    const std::string text = text_of(100'000);
+    const std::string text = text_of_size(100'000);
     w.server.reader.when_data = [&](std::string_view) {
         w.write(w.server, text);
         w.server.stream->close(true);

@@ -19,11 +19,11 @@ using testing::answer;
 using testing::client;
 using testing::client_options;
 
-int runs = 0;
+int handler_runs = 0;
 std::vector<std::string> deleted;
 
 task<tool_result> delete_file(context& ctx, json::view args) {
-    ++runs;
+    ++handler_runs;
     const std::string path(args["path"].str());
     elicit_request sure("Delete " + path + "?");
     sure.required("yes", boolean()).key("sure");
@@ -39,7 +39,7 @@ task<tool_result> delete_file(context& ctx, json::view args) {
 
 // The same question whatever the path: only the binding to the arguments protects it.
 task<tool_result> delete_any(context& ctx, json::view args) {
-    ++runs;
+    ++handler_runs;
     elicit_request sure("Sure?");
     sure.required("yes", boolean()).key("sure");
     const auto got = co_await ctx.elicit(sure);
@@ -51,7 +51,7 @@ task<tool_result> delete_any(context& ctx, json::view args) {
 }
 
 task<prompt_result> ask_in_prompt(context& ctx, json::view) {
-    ++runs;
+    ++handler_runs;
     elicit_request sure("Sure?");
     sure.required("yes", boolean()).key("sure");
     const auto got = co_await ctx.elicit(sure);
@@ -59,7 +59,7 @@ task<prompt_result> ask_in_prompt(context& ctx, json::view) {
 }
 
 task<resource_result> ask_in_resource(context& ctx, std::string_view uri) {
-    ++runs;
+    ++handler_runs;
     elicit_request sure("Sure?");
     sure.required("yes", boolean()).key("sure");
     const auto got = co_await ctx.elicit(sure);
@@ -73,7 +73,7 @@ task<resource_result> ask_in_resource(context& ctx, std::string_view uri) {
 
 // Asks for a reason, waits, and asks for what counts once.
 task<tool_result> pay(context& ctx, json::view args) {
-    ++runs;
+    ++handler_runs;
     if (args["reason"].boolean()) {
         elicit_request why("Why?");
         why.required("text", string()).key("why");
@@ -134,7 +134,7 @@ client_options able(std::string_view revision = "2026-07-28") {
 class States : public ::testing::Test {
  protected:
     States() : s("states", "1") {
-        runs = 0;
+        handler_runs = 0;
         deleted.clear();
         const schema paths = object().optional("path", string()).optional("more", anything());
         s.tool("delete").about("a").input(paths).run(delete_file);
@@ -184,7 +184,7 @@ class States : public ::testing::Test {
     static void expect_refused(client& c, const std::string& state_json, std::size_t at) {
         const answer a = c.request("tools/call", round("any", "{}", state_json));
         ASSERT_EQ(a.error_code(), -32602) << at << ": " << state_json << a.raw();
-        ASSERT_EQ(runs, 0);
+        ASSERT_EQ(handler_runs, 0);
     }
 
     server s;
@@ -194,7 +194,7 @@ TEST_F(States, EveryFlippedBitOfTheTextIsRefused) {
     client c(s, able());
     const std::string state = state_of(c.call("any"));
     ASSERT_GT(state.size(), 100u);
-    runs = 0;
+    handler_runs = 0;
     for (std::size_t i = 0; i < state.size(); ++i) {
         for (unsigned bit = 0; bit < 8; ++bit) {
             std::string bad = state;
@@ -212,7 +212,7 @@ TEST_F(States, EveryFlippedBitOfWhatIsSealedIsRefused) {
     const auto size = base::base64::decode(state, raw.data(), form::url);
     ASSERT_TRUE(size.has_value());
     raw.resize(*size);
-    runs = 0;
+    handler_runs = 0;
     for (std::size_t i = 0; i < raw.size(); ++i) {
         for (unsigned bit = 0; bit < 8; ++bit) {
             std::string bad = raw;
@@ -227,7 +227,7 @@ TEST_F(States, EveryFlippedBitOfWhatIsSealedIsRefused) {
 TEST_F(States, EveryCutAndEveryAdditionIsRefused) {
     client c(s, able());
     const std::string state = state_of(c.call("any"));
-    runs = 0;
+    handler_runs = 0;
     for (std::size_t i = 0; i < state.size(); ++i) {
         expect_refused(c, quoted(state.substr(0, i)), i);
         expect_refused(c, quoted(state.substr(i + 1)), i);
@@ -249,7 +249,7 @@ TEST_F(States, EveryMixtureOfTwoIsRefused) {
     const std::string one = state_of(c.call("any"));
     const std::string two = state_of(c.call("any"));
     ASSERT_EQ(one.size(), two.size());
-    runs = 0;
+    handler_runs = 0;
     for (std::size_t i = 0; i <= one.size(); ++i) {
         const std::string mixed = one.substr(0, i) + two.substr(i);
         if (mixed != one && mixed != two) {
@@ -264,14 +264,14 @@ TEST_F(States, AConfirmationIsGoodForTheArgumentItWasGivenFor) {
         const answer asked = c.call(tool, R"({"path":"a"})");
         ASSERT_TRUE(asks(asked)) << asked.raw();
         const std::string state = quoted(state_of(asked));
-        runs = 0;
+        handler_runs = 0;
         for (const char* arguments :
              {R"({"path":"b"})", R"({"path":"A"})", R"({"path":"a "})", R"({"path":""})", "{}",
               R"({"path":"a","more":null})", R"({"more":"a"})"}) {
             const answer a = c.request("tools/call", round(tool, arguments, state));
             EXPECT_EQ(a.error_code(), -32602) << arguments << a.raw();
         }
-        EXPECT_EQ(runs, 0);
+        EXPECT_EQ(handler_runs, 0);
         EXPECT_TRUE(deleted.empty());
         EXPECT_TRUE(c.request("tools/call", round(tool, R"({ "path" : "a" })", state)).ok());
         EXPECT_EQ(deleted, std::vector<std::string>{"a"});
@@ -298,11 +298,11 @@ TEST_F(States, AStateIsGoodForItsMethodAndTargetOnly) {
         const std::string more = R"(,"inputResponses":)" + std::string(yes) +
                                  R"(,"requestState":)" + quoted(state_of(asked));
         for (const place& to : places) {
-            runs = 0;
+            handler_runs = 0;
             const answer a = c.request(to.method, params(to, more));
             const bool same = &from == &to;
             EXPECT_EQ(a.error_code(), same ? 0 : -32602) << from.name << to.name << a.raw();
-            EXPECT_EQ(runs, same ? 1 : 0);
+            EXPECT_EQ(handler_runs, same ? 1 : 0);
             EXPECT_EQ(asks(a), false);
         }
     }
@@ -328,10 +328,10 @@ TEST_F(States, AStateEndsAfterAnHourToTheMillisecond) {
     const std::string state = quoted(state_of(c.call("any")));
     c.pass(hours(1) - milliseconds(5));
     EXPECT_TRUE(c.request("tools/call", round("any", "{}", state)).ok());
-    runs = 0;
+    handler_runs = 0;
     c.pass(milliseconds(6));
     EXPECT_EQ(c.request("tools/call", round("any", "{}", state)).error_code(), -32602);
-    EXPECT_EQ(runs, 0);
+    EXPECT_EQ(handler_runs, 0);
 }
 
 // ---- answers that count once ----
@@ -341,7 +341,7 @@ TEST_F(States, AnAnswerThatCountsOnceCountsOnce) {
     const std::string state = quoted(state_of(c.call("pay")));
     EXPECT_TRUE(c.request("tools/call", round("pay", "{}", state)).ok());
     EXPECT_EQ(deleted.size(), 1u);
-    runs = 0;
+    handler_runs = 0;
     for (int i = 0; i < 3; ++i) {
         const answer a = c.request("tools/call", round("pay", "{}", state));
         EXPECT_EQ(a.error_code(), -32602) << a.raw();
@@ -350,7 +350,7 @@ TEST_F(States, AnAnswerThatCountsOnceCountsOnce) {
     const answer no =
         c.request("tools/call", round("pay", "{}", state, R"({"sure":{"action":"decline"}})"));
     EXPECT_EQ(no.error_code(), -32602);
-    EXPECT_EQ(runs, 0);
+    EXPECT_EQ(handler_runs, 0);
     EXPECT_EQ(deleted.size(), 1u);
     // A new call asks anew.
     const std::string next = quoted(state_of(c.call("pay")));
@@ -396,12 +396,12 @@ TEST_F(States, AChainHasOneEnd) {
     const answer b = c.request("tools/call", round("pay", args, first, why));
     ASSERT_TRUE(asks(a) && asks(b));
     EXPECT_TRUE(c.request("tools/call", round("pay", args, quoted(state_of(b)))).ok());
-    runs = 0;
+    handler_runs = 0;
     for (const std::string& state : {first, quoted(state_of(a)), quoted(state_of(b))}) {
         EXPECT_EQ(reason_of(c.request("tools/call", round("pay", args, state, why))), "used");
         EXPECT_EQ(reason_of(c.request("tools/call", round("pay", args, state))), "used");
     }
-    EXPECT_EQ(runs, 0);
+    EXPECT_EQ(handler_runs, 0);
     EXPECT_EQ(deleted.size(), 1u);
 }
 

@@ -18,7 +18,7 @@ using testing::client_options;
 tool_result say_old(context& ctx) { return ctx.text("old"); }
 tool_result say_new(context& ctx) { return ctx.text("new"); }
 
-std::string names(const answer& a, std::string_view list) {
+std::string names_in(const answer& a, std::string_view list) {
     std::string all;
     for (const json::view entry : a.result()[list].elements()) {
         all.append(entry["name"].str()).append(" ");
@@ -40,7 +40,7 @@ TEST_F(Catalog, WhatIsAddedIsThere) {
     EXPECT_FALSE(c.call("third").ok());
     ASSERT_TRUE(s.update([](catalog& all) { all.tool("third").about("c").run(say_new); }));
     EXPECT_EQ(c.call("third").text(), "new");
-    EXPECT_EQ(names(c.request("tools/list"), "tools"), "first second third ");
+    EXPECT_EQ(names_in(c.request("tools/list"), "tools"), "first second third ");
     EXPECT_EQ(c.take_notifications("notifications/tools/list_changed").size(), 1u);
     EXPECT_TRUE(c.take_notifications().empty());
 }
@@ -58,7 +58,7 @@ TEST_F(Catalog, WhatIsRemovedIsGone) {
     EXPECT_TRUE(there);
     EXPECT_FALSE(unknown);
     EXPECT_EQ(c.call("first").error_code(), -32602);
-    EXPECT_EQ(names(c.request("tools/list"), "tools"), "second ");
+    EXPECT_EQ(names_in(c.request("tools/list"), "tools"), "second ");
     EXPECT_EQ(c.take_notifications("notifications/tools/list_changed").size(), 1u);
 }
 
@@ -121,7 +121,7 @@ TEST_F(Catalog, AChangeThatCouldNotBeStartedIsRefusedWhole) {
         },
         &fault));
     EXPECT_NE(fault.find("\"first\": registered twice"), fault.npos) << fault;
-    EXPECT_EQ(names(c.request("tools/list"), "tools"), "first second ");
+    EXPECT_EQ(names_in(c.request("tools/list"), "tools"), "first second ");
     EXPECT_EQ(c.call("first").text(), "old");
     EXPECT_TRUE(c.take_notifications().empty());
 }
@@ -155,7 +155,7 @@ TEST_F(Catalog, PagesGoOnBehindAnEntryThatIsGone) {
         all.tool("sixth").about("x").run(say_new);
     }));
     const answer rest = c.request("tools/list", R"({"cursor":")" + next + "\"}");
-    EXPECT_EQ(names(rest, "tools"), "fourth fifth ");
+    EXPECT_EQ(names_in(rest, "tools"), "fourth fifth ");
 }
 
 TEST_F(Catalog, PromptsAndResourcesChangeToo) {
@@ -175,7 +175,7 @@ TEST_F(Catalog, PromptsAndResourcesChangeToo) {
     }));
     EXPECT_EQ(c.read("note://b").text(), "B");
     EXPECT_FALSE(c.read("note://a").ok());
-    EXPECT_EQ(names(c.request("prompts/list"), "prompts"), "hi ");
+    EXPECT_EQ(names_in(c.request("prompts/list"), "prompts"), "hi ");
     EXPECT_EQ(c.request("resources/templates/list").result()["resourceTemplates"].size(), 0u);
     EXPECT_EQ(c.take_notifications("notifications/resources/list_changed").size(), 1u);
     EXPECT_EQ(c.take_notifications("notifications/prompts/list_changed").size(), 1u);
@@ -185,7 +185,7 @@ TEST_F(Catalog, PromptsAndResourcesChangeToo) {
 TEST_F(Catalog, WithoutClientsItIsRegistration) {
     ASSERT_TRUE(s.update([](catalog& all) { all.remove_tool("first"); }));
     client c(s);
-    EXPECT_EQ(names(c.request("tools/list"), "tools"), "second ");
+    EXPECT_EQ(names_in(c.request("tools/list"), "tools"), "second ");
 }
 
 TEST_F(Catalog, AHandlerMayChangeTheServer) {

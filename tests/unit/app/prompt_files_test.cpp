@@ -134,7 +134,7 @@ TEST_F(prompt_folder, its_prompts) {
     EXPECT_EQ(made[1].name, "b");
     server s("test", "1");
     add_prompt_files(s, made);
-    testing::client c(s);
+    pillion::testing::client c(s);
     EXPECT_EQ(c.prompt("b").text(), "Second");
     EXPECT_EQ(c.prompt("review", R"({"language":"C"})").text(), "Review this C change.");
     // While it runs, another of the name in its place.

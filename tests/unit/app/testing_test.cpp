@@ -29,7 +29,7 @@ task<tool_result> nap(context& ctx, json::view args) {
     co_return ctx.text(whole ? "slept" : "woken");
 }
 
-task<tool_result> book(context& ctx) {
+task<tool_result> book_a_city(context& ctx) {
     elicit_request form("Which city?");
     form.required("city", string().min(1));
     auto got = co_await ctx.elicit(form);
@@ -62,7 +62,7 @@ void furnish(server& s, traces& left) {
         co_await ctx.sleep(1h);
         co_return ctx.text("too late");
     });
-    s.tool("book").run(book);
+    s.tool("book").run(book_a_city);
     s.tool("throws").run(
         [](context&) -> tool_result { throw std::runtime_error("secret detail"); });
     s.tool("wait").timeout(1h).run(waiter{left});

@@ -7,13 +7,14 @@
 #include "crypto/base64url.hpp"
 #include "crypto/key_ring.hpp"
 #include "crypto/signing_key.hpp"
+#include "unit/auth/test_clock.hpp"
 
 namespace pillion::auth {
 namespace {
 
 using crypto::signing_key;
 
-constexpr std::int64_t now = 1'800'000'000;
+using testing::now;
 
 signing_key& key() {
     static const auto one = signing_key::new_p256();

@@ -3,11 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "auth/authenticator.hpp"
+#include "unit/auth/test_clock.hpp"
 
 namespace pillion::auth {
 namespace {
 
-constexpr std::int64_t now = 1'800'000'000;
+using testing::now;
 const std::string token = "0123456789abcdef0123456789abcdef";
 
 std::shared_ptr<introspection_rules> rules() {

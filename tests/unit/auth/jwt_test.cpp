@@ -8,13 +8,14 @@
 
 #include "crypto/base64url.hpp"
 #include "crypto/signing_key.hpp"
+#include "unit/auth/test_clock.hpp"
 
 namespace pillion::auth {
 namespace {
 
 using crypto::signing_key;
 
-constexpr std::int64_t now = 1'800'000'000;
+using testing::now;
 constexpr const char* issuer = "https://issuer.example";
 
 // Made once: RSA takes its time.

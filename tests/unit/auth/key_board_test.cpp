@@ -99,7 +99,7 @@ TEST(key_schedule, half_of_their_time_is_left_for_trying_again) {
     EXPECT_EQ(s.next_ns(), at + key_schedule::second_ns);
 }
 
-std::string token_of(signing_key& key, const std::string& id) {
+std::string token_by(signing_key& key, const std::string& id) {
     const std::string text =
         crypto::to_base64url(R"({"alg":"ES256","kid":")" + id + "\"}") + "." +
         crypto::to_base64url(R"({"iss":"https://i.example","aud":"us","iat":1,"sub":"a","exp":)" +
@@ -119,8 +119,8 @@ TEST(authenticator, takes_over_what_is_published) {
     ASSERT_NE(made, nullptr) << fault;
     const auto first = signing_key::new_p256();
     const auto second = signing_key::new_p256();
-    const std::string token = token_of(*first, "1");
-    const std::string later = token_of(*second, "2");
+    const std::string token = token_by(*first, "1");
+    const std::string later = token_by(*second, "2");
     EXPECT_EQ(made->check(token, now_s).why, token_fault::no_keys);
     EXPECT_FALSE(made->take_keys());
 

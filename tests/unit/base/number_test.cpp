@@ -12,7 +12,7 @@ namespace pillion::base {
 namespace {
 
 template <class Number>
-std::string text_of(Number value) {
+std::string written(Number value) {
     char digits[double_text_max];
     return {digits, format(digits, value)};
 }
@@ -155,14 +155,14 @@ TEST(number, rounds_up_to_the_nearest_integer_there_is) {
 }
 
 TEST(number, formats_the_shortest_text_that_reads_back) {
-    EXPECT_EQ(text_of(0.1), "0.1");
-    EXPECT_EQ(text_of(42.0), "42");
-    EXPECT_EQ(text_of(-0.0), "-0");
-    EXPECT_EQ(text_of(1e300), "1e+300");
-    EXPECT_EQ(text_of(-std::numeric_limits<double>::denorm_min()), "-5e-324");
-    EXPECT_EQ(parse_f64(text_of(-1.2345678901234567e-300)), -1.2345678901234567e-300);
-    EXPECT_EQ(text_of(std::int64_t{INT64_MIN}), "-9223372036854775808");
-    EXPECT_EQ(text_of(std::uint64_t{UINT64_MAX}), "18446744073709551615");
+    EXPECT_EQ(written(0.1), "0.1");
+    EXPECT_EQ(written(42.0), "42");
+    EXPECT_EQ(written(-0.0), "-0");
+    EXPECT_EQ(written(1e300), "1e+300");
+    EXPECT_EQ(written(-std::numeric_limits<double>::denorm_min()), "-5e-324");
+    EXPECT_EQ(parse_f64(written(-1.2345678901234567e-300)), -1.2345678901234567e-300);
+    EXPECT_EQ(written(std::int64_t{INT64_MIN}), "-9223372036854775808");
+    EXPECT_EQ(written(std::uint64_t{UINT64_MAX}), "18446744073709551615");
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "io/blocking_pool.hpp"
+#include "unit/client/answers.hpp"
 #include "unit/io/backend_fixture.hpp"
 
 namespace pillion::client {
@@ -134,7 +135,7 @@ class agent_test : public backend_test {
     std::unique_ptr<agent> of;
 };
 
-const std::string good = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}";
+using testing::good;
 
 TEST_P(agent_test, an_answer) {
     server to(good);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "io/blocking_pool.hpp"
+#include "unit/client/answers.hpp"
 #include "unit/io/backend_fixture.hpp"
 
 namespace pillion::client {
@@ -14,7 +15,7 @@ namespace {
 
 using io::testing::backend_test;
 
-const std::string good = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}";
+using testing::good;
 
 // Answers requests without a body, several on a connection, and counts both. One connection at a
 // time, which is how a test knows that there was no second.

@@ -27,7 +27,7 @@ resource_folder_spec docs(const temporary_tree& at) {
     return out;
 }
 
-void fill(const temporary_tree& at) {
+void fill_docs(const temporary_tree& at) {
     at.file("a.md", "# A");
     at.file("sub/b c.md", "# B");
     at.file("sub/c.txt");
@@ -46,7 +46,7 @@ names uris_of(testing::client& c) {
 
 TEST(resource_folder, what_is_listed) {
     const temporary_tree at;
-    fill(at);
+    fill_docs(at);
     server s("test", "1");
     std::string fault;
     ASSERT_NE(add_resource_folder(s, docs(at), fault), nullptr) << fault;
@@ -62,7 +62,7 @@ TEST(resource_folder, what_is_listed) {
 
 TEST(resource_folder, what_is_read) {
     const temporary_tree at;
-    fill(at);
+    fill_docs(at);
     at.file("large.md", std::string(1024 * 1024 + 1, 'x'));
     server s("test", "1");
     std::string fault;
@@ -99,7 +99,7 @@ TEST(resource_folder, two_of_them) {
 
 TEST(resource_folder, completion_of_the_path) {
     const temporary_tree at;
-    fill(at);
+    fill_docs(at);
     server s("test", "1");
     std::string fault;
     ASSERT_NE(add_resource_folder(s, docs(at), fault), nullptr) << fault;
@@ -124,7 +124,7 @@ TEST(resource_folder, completion_of_the_path) {
 // The watch has a thread of its own, in real time.
 TEST(resource_folder, subscribers_hear_of_changes) {
     const temporary_tree at;
-    fill(at);
+    fill_docs(at);
     server s("test", "1");
     std::string fault;
     const auto made = add_resource_folder(s, docs(at), fault);

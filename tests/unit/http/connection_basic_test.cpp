@@ -6,13 +6,12 @@
 namespace pillion::http::testing {
 namespace {
 
-constexpr std::string_view get = "GET /a HTTP/1.1\r\nHost: x\r\n\r\n";
-constexpr std::string_view post = "POST /b HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello";
+constexpr std::string_view post_b = "POST /b HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello";
 
 TEST(connection_basic, reply_is_one_write_with_length_date_and_request_id) {
     world all;
     wire& w = all.connect();
-    w.deliver(post);
+    w.deliver(post_b);
     EXPECT_EQ(w.writes, 1U);
     const auto replies = read_replies(w.sent);
     ASSERT_EQ(replies.size(), 1U);
@@ -30,8 +29,8 @@ TEST(connection_basic, connection_persists_and_request_ids_differ) {
     world all;
     wire& w = all.connect();
     for (int i = 0; i < 5; ++i) {
-        w.deliver(get);
-        w.deliver(post);
+        w.deliver(get_a);
+        w.deliver(post_b);
         all.turn();
     }
     auto replies = read_replies(w.sent);
@@ -73,7 +72,7 @@ TEST(connection_basic, head_gets_the_length_and_no_body) {
     EXPECT_EQ(replies[1].status, 404);
     // The next request is not a HEAD any more.
     w.sent.clear();
-    w.deliver(get);
+    w.deliver(get_a);
     EXPECT_EQ(read_replies(w.sent).at(0).body, "GET /a ");
 }
 
@@ -95,8 +94,8 @@ TEST(connection_basic, empty_replies_by_status) {
         {
             server s(loop, handler, server_limits());
             s.serve(std::make_unique<fake_stream>(w));
-            w.deliver(post);
-            w.deliver(post);
+            w.deliver(post_b);
+            w.deliver(post_b);
             auto replies = read_replies(w.sent);
             EXPECT_EQ(replies.size(), 2U) << status;
             reply r = replies.at(1);
@@ -160,7 +159,7 @@ TEST(connection_basic, close_after_is_announced_and_lingers) {
     world all;
     all.handler.later = true;
     wire& w = all.connect();
-    w.deliver(get);
+    w.deliver(get_a);
     all.handler.pending->close_after();
     all.handler.answer();
     all.turns(3);
@@ -178,7 +177,7 @@ TEST(connection_basic, abort_closes_without_an_answer) {
         all.handler.later = true;
         wire& w = all.connect();
         w.close_at_once = at_once;
-        w.deliver(post);
+        w.deliver(post_b);
         std::exchange(all.handler.pending, nullptr)->abort();
         all.turns(3);
         EXPECT_TRUE(w.closed);
@@ -191,7 +190,7 @@ TEST(connection_basic, disconnect_while_the_handler_works_is_told_once) {
     world all;
     all.handler.later = true;
     wire& w = all.connect();
-    w.deliver(post);
+    w.deliver(post_b);
     w.reset();
     all.turns(3);
     EXPECT_EQ(all.handler.gones, 1);
@@ -203,7 +202,7 @@ TEST(connection_basic, answer_between_disconnect_and_the_news_of_it_is_dropped) 
     world all;
     all.handler.later = true;
     wire& w = all.connect();
-    w.deliver(post);
+    w.deliver(post_b);
     w.reset();
     all.handler.answer();
     all.turns(3);
@@ -215,7 +214,7 @@ TEST(connection_basic, half_close_is_told_and_the_answer_still_written) {
     world all;
     all.handler.later = true;
     wire& w = all.connect();
-    w.deliver(post);
+    w.deliver(post_b);
     w.eof();
     all.turn();
     EXPECT_EQ(all.handler.peer_eofs, 1);
@@ -232,7 +231,7 @@ TEST(connection_basic, listener_that_comes_late_hears_of_the_half_close) {
     all.handler.later = true;
     all.handler.listens = false;
     wire& w = all.connect();
-    w.deliver(post);
+    w.deliver(post_b);
     w.eof();
     all.turn();
     EXPECT_EQ(all.handler.peer_eofs, 0);
@@ -255,13 +254,13 @@ TEST(connection_basic, tag_is_replaced_and_freed_with_the_connection) {
         world all;
         all.handler.later = true;
         wire& w = all.connect();
-        w.deliver(get);
+        w.deliver(get_a);
         const auto free_tag = [](void*) noexcept { ++tags_freed; };
         all.handler.pending->set_tag(&first, free_tag);
         EXPECT_EQ(all.handler.pending->tag(), &first);
         all.handler.answer();
         all.turn();
-        w.deliver(get);
+        w.deliver(get_a);
         EXPECT_EQ(all.handler.pending->tag(), &first);
         all.handler.pending->set_tag(&second, free_tag);
         EXPECT_EQ(tags_freed, 1);
@@ -292,9 +291,9 @@ TEST(connection_basic, taken_body_outlives_the_exchange_with_padding_behind) {
         wire w;
         server s(loop, handler, server_limits());
         s.serve(std::make_unique<fake_stream>(w));
-        w.deliver(get);
+        w.deliver(get_a);
         EXPECT_EQ(handler.taken, nullptr);
-        w.deliver(post);
+        w.deliver(post_b);
         w.reset();
         for (int i = 0; i < 4; ++i) {
             loop.run_one(0);

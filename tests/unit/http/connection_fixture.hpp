@@ -26,6 +26,8 @@
 
 namespace pillion::http::testing {
 
+inline constexpr std::string_view get_a = "GET /a HTTP/1.1\r\nHost: x\r\n\r\n";
+
 // A backend without descriptors: waiting is what makes its clock go.
 class idle_backend final : public io::backend {
  public:

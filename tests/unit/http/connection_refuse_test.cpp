@@ -8,7 +8,6 @@ namespace pillion::http::testing {
 namespace {
 
 constexpr std::string_view interim = "HTTP/1.1 100 Continue\r\n\r\n";
-constexpr std::string_view get = "GET /a HTTP/1.1\r\nHost: x\r\n\r\n";
 
 int first_status(const wire& w) {
     const auto replies = read_replies(w.sent);
@@ -52,7 +51,7 @@ TEST(connection_refuse, refusal_without_body_or_with_the_body_there_keeps_the_co
     wire& w = all.connect();
     w.deliver("GET /404 HTTP/1.1\r\nHost: x\r\n\r\n");
     w.deliver("POST /404 HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc");
-    w.deliver(get);
+    w.deliver(get_a);
     const auto replies = read_replies(w.sent);
     ASSERT_EQ(replies.size(), 3U);
     EXPECT_EQ(replies[0].status, 404);

@@ -6,7 +6,7 @@
 namespace pillion::http::testing {
 namespace {
 
-constexpr std::string_view get = "GET /s HTTP/1.1\r\nHost: x\r\n\r\n";
+constexpr std::string_view get_s = "GET /s HTTP/1.1\r\nHost: x\r\n\r\n";
 
 bool send(exchange& to, std::string_view data, std::string_view id = {}, std::int64_t retry = -1) {
     base::byte_buffer event(to.loop().chunks(), exchange::head_gap);
@@ -17,7 +17,7 @@ bool send(exchange& to, std::string_view data, std::string_view id = {}, std::in
 // A world whose handler keeps the exchange for the test.
 struct stream_world : world {
     stream_world() { handler.later = true; }
-    exchange& open(wire& w, std::string_view request = get) {
+    exchange& open(wire& w, std::string_view request = get_s) {
         w.deliver(request);
         handler.pending->begin_sse();
         return *handler.pending;
@@ -55,7 +55,7 @@ TEST(connection_stream, events_are_chunks_of_their_own) {
 TEST(connection_stream, connection_goes_on_after_the_end) {
     stream_world all;
     wire& w = all.connect();
-    exchange& to = all.open(w, std::string(get) + std::string(get));
+    exchange& to = all.open(w, std::string(get_s) + std::string(get_s));
     send(to, "one");
     all.end();
     all.turn();
@@ -207,7 +207,7 @@ TEST(connection_stream, early_bytes_are_bounded_while_it_lasts) {
     wire& w = all.connect();
     all.open(w);
     for (int i = 0; i < 100; ++i) {
-        w.deliver(get);
+        w.deliver(get_s);
         w.deliver(std::string(1000, '\n'));
     }
     EXPECT_TRUE(w.paused);

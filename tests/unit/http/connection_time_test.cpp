@@ -6,13 +6,11 @@
 namespace pillion::http::testing {
 namespace {
 
-constexpr std::string_view get = "GET /a HTTP/1.1\r\nHost: x\r\n\r\n";
-
 TEST(connection_time, head_has_its_time_from_the_first_byte_however_it_drips) {
     world all;
     wire& w = all.connect();
     all.pass_ms(20'000);
-    const std::string_view head = get;
+    const std::string_view head = get_a;
     for (std::size_t i = 0; i < 9; ++i) {
         w.deliver(head.substr(i, 1));
         all.pass_ms(1'000);
@@ -33,9 +31,9 @@ TEST(connection_time, every_head_has_its_own_time) {
     world all;
     wire& w = all.connect();
     for (int i = 0; i < 5; ++i) {
-        w.deliver(get.substr(0, 10));
+        w.deliver(get_a.substr(0, 10));
         all.pass_ms(9'000);
-        w.deliver(get.substr(10));
+        w.deliver(get_a.substr(10));
         all.pass_ms(9'000);
     }
     EXPECT_EQ(read_replies(w.sent).size(), 5U);
@@ -45,7 +43,7 @@ TEST(connection_time, every_head_has_its_own_time) {
 TEST(connection_time, next_head_that_begins_with_the_last_packet_is_timed_as_well) {
     world all;
     wire& w = all.connect();
-    w.deliver(std::string(get) + "GET");
+    w.deliver(std::string(get_a) + "GET");
     all.pass_ms(limits::head_timeout_ms + 10);
     EXPECT_EQ(read_replies(w.sent).at(1).status, 408);
 }
@@ -54,14 +52,14 @@ TEST(connection_time, line_end_behind_a_request_leaves_the_connection_idle) {
     for (const std::string_view rest : {"\r", "\r\n"}) {
         world all;
         wire& w = all.connect();
-        w.deliver(std::string(get) + std::string(rest));
+        w.deliver(std::string(get_a) + std::string(rest));
         all.pass_ms(limits::idle_timeout_ms - 10);
         EXPECT_FALSE(w.closing);
         all.pass_ms(20);
         EXPECT_TRUE(w.closed);
         EXPECT_EQ(read_replies(w.sent).size(), 1U);
         wire& drained = all.connect();
-        drained.deliver(std::string(get) + std::string(rest));
+        drained.deliver(std::string(get_a) + std::string(rest));
         all.server_.drain();
         all.pass_ms(limits::drain_quiet_ms + 2);
         EXPECT_TRUE(drained.closed);
@@ -104,7 +102,7 @@ TEST(connection_time, idle_connection_is_closed_without_a_word) {
     wire& fresh = all.connect();
     wire& used = all.connect();
     all.pass_ms(10'000);
-    used.deliver(get);
+    used.deliver(get_a);
     all.pass_ms(limits::idle_timeout_ms - 10'010);
     EXPECT_FALSE(fresh.closing);
     all.pass_ms(20);
@@ -121,7 +119,7 @@ TEST(connection_time, open_exchange_has_no_timeout_and_the_next_wait_a_full_one)
     world all;
     all.handler.later = true;
     wire& w = all.connect();
-    w.deliver(get);
+    w.deliver(get_a);
     all.pass_ms(1'000'000);
     all.handler.answer();
     all.pass_ms(limits::idle_timeout_ms - 10);
@@ -155,7 +153,7 @@ TEST(connection_time, request_that_races_with_the_idle_timeout_is_answered) {
     // One turn in which the timer fires and, before the coroutine runs, the data comes.
     all.loop.run_one(100'000'000);
     all.loop.run_one(2'000'000);
-    w.deliver(get);
+    w.deliver(get_a);
     all.turns(2);
     EXPECT_EQ(read_replies(w.sent).size(), 1U);
     EXPECT_FALSE(w.closing);
@@ -166,8 +164,8 @@ TEST(connection_time, peer_that_reads_slowly_is_waited_for_and_one_that_stopped_
     wire& slow = all.connect();
     wire& dead = all.connect();
     slow.hold = dead.hold = true;
-    slow.deliver(get);
-    dead.deliver(get);
+    slow.deliver(get_a);
+    dead.deliver(get_a);
     for (int i = 0; i < 5; ++i) {
         all.pass_ms(limits::idle_timeout_ms - 1'000);
         slow.read_some(1);
@@ -215,7 +213,7 @@ TEST(connection_time, half_closed_peer_has_the_time_of_a_last_answer_however_lar
         w->deliver(post);
         all.turns(2);
         if (w == &more) {
-            w->deliver(get);  // has its turn only when the first answer is read
+            w->deliver(get_a);  // has its turn only when the first answer is read
         }
         w->eof();
     }

@@ -6,13 +6,14 @@
 namespace pillion::http::testing {
 namespace {
 
-const std::string post = "POST /two HTTP/1.1\r\nHost: x\r\nContent-Length: 11\r\n\r\nhello world";
+const std::string post_two =
+    "POST /two HTTP/1.1\r\nHost: x\r\nContent-Length: 11\r\n\r\nhello world";
 const std::string chunked_post =
     "POST /three HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
     "4;e=1\r\nabcd\r\n1\r\ne\r\n0\r\n\r\n";
 
 TEST(connection_wait, what_came_before_and_after_the_decision_is_read_at_every_cut) {
-    const std::string bytes = post + chunked_post + "GET /one HTTP/1.1\r\nHost: x\r\n\r\n";
+    const std::string bytes = post_two + chunked_post + "GET /one HTTP/1.1\r\nHost: x\r\n\r\n";
     for (std::size_t cut = 0; cut <= bytes.size(); ++cut) {
         world all;
         wire& w = all.connect();
@@ -64,7 +65,7 @@ TEST(connection_wait, it_may_wait_again_and_is_asked_only_when_told) {
     world all;
     wire& w = all.connect();
     all.handler.undecided = true;
-    w.deliver(post);
+    w.deliver(post_two);
     for (int round = 2; round < 5; ++round) {
         all.turns(3);
         const auto asked = std::exchange(all.handler.asked, {});
@@ -85,7 +86,7 @@ TEST(connection_wait, no_time_limit_of_heads_or_idle_connections_ends_it) {
     world all(limits);
     wire& w = all.connect();
     all.handler.undecided = true;
-    w.deliver(post);
+    w.deliver(post_two);
     all.hold_up_ms(60'000);
     all.turns(3);
     EXPECT_FALSE(w.closing);
@@ -115,7 +116,7 @@ TEST(connection_wait, a_half_close_is_no_withdrawal) {
     world all;
     wire& w = all.connect();
     all.handler.undecided = true;
-    w.deliver(post);
+    w.deliver(post_two);
     w.eof();
     all.turns(3);
     all.handler.decide();
@@ -127,7 +128,7 @@ TEST(connection_wait, a_reset_ends_it) {
     world all;
     wire& w = all.connect();
     all.handler.undecided = true;
-    w.deliver(post);
+    w.deliver(post_two);
     w.reset();
     // The decision crosses the end: nobody is asked any more.
     all.handler.decide();
@@ -140,7 +141,7 @@ TEST(connection_wait, it_is_answered_in_a_drain) {
     world all;
     wire& w = all.connect();
     all.handler.undecided = true;
-    w.deliver(post);
+    w.deliver(post_two);
     all.server_.drain();
     all.turns(3);
     EXPECT_FALSE(w.closing);

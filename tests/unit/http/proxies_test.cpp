@@ -67,7 +67,7 @@ TEST(proxies, what_is_no_network) {
 }
 
 // "SCHEME HOST ADDRESS" of the last hop, - for what it does not say.
-std::string said(const std::string& fields) {
+std::string told(const std::string& fields) {
     padded bytes("GET / HTTP/1.1\r\nHost: a\r\n" + fields + "\r\n");
     request_head head;
     EXPECT_EQ(parse_request_head(bytes.data(), bytes.size(), 0, head).state, parse_state::complete);
@@ -79,29 +79,29 @@ std::string said(const std::string& fields) {
 }
 
 TEST(proxies, the_last_hop_of_x_forwarded) {
-    EXPECT_EQ(said(""), "- - -");
-    EXPECT_EQ(said("X-Forwarded-Proto: HTTPS\r\n"), "https - -");
-    EXPECT_EQ(said("X-Forwarded-Proto: https, http\r\n"), "http - -");
-    EXPECT_EQ(said("X-Forwarded-Proto: wss\r\n"), "- - -");
-    EXPECT_EQ(said("X-Forwarded-Host: b.example:8443\r\n"), "- b.example:8443 -");
-    EXPECT_EQ(said("X-Forwarded-Host: a\"b\r\n"), "- - -");
-    EXPECT_EQ(said("X-Forwarded-Host: a/b\r\n"), "- - -");
-    EXPECT_EQ(said("X-Forwarded-Host: \r\n"), "- - -");
-    EXPECT_EQ(said("X-Forwarded-Host: a\r\nX-Forwarded-Host: b\r\n"), "- - -");
-    EXPECT_EQ(said("X-Forwarded-For: 10.0.0.1, 192.0.2.7\r\n"), "- - 192.0.2.7");
-    EXPECT_EQ(said("X-Forwarded-Host: " + std::string(262, 'a') + "\r\n"), "- - -");
+    EXPECT_EQ(told(""), "- - -");
+    EXPECT_EQ(told("X-Forwarded-Proto: HTTPS\r\n"), "https - -");
+    EXPECT_EQ(told("X-Forwarded-Proto: https, http\r\n"), "http - -");
+    EXPECT_EQ(told("X-Forwarded-Proto: wss\r\n"), "- - -");
+    EXPECT_EQ(told("X-Forwarded-Host: b.example:8443\r\n"), "- b.example:8443 -");
+    EXPECT_EQ(told("X-Forwarded-Host: a\"b\r\n"), "- - -");
+    EXPECT_EQ(told("X-Forwarded-Host: a/b\r\n"), "- - -");
+    EXPECT_EQ(told("X-Forwarded-Host: \r\n"), "- - -");
+    EXPECT_EQ(told("X-Forwarded-Host: a\r\nX-Forwarded-Host: b\r\n"), "- - -");
+    EXPECT_EQ(told("X-Forwarded-For: 10.0.0.1, 192.0.2.7\r\n"), "- - 192.0.2.7");
+    EXPECT_EQ(told("X-Forwarded-Host: " + std::string(262, 'a') + "\r\n"), "- - -");
 }
 
 TEST(proxies, the_last_hop_of_forwarded) {
-    EXPECT_EQ(said("Forwarded: for=192.0.2.7;proto=https;host=b.example\r\n"),
+    EXPECT_EQ(told("Forwarded: for=192.0.2.7;proto=https;host=b.example\r\n"),
               "https b.example 192.0.2.7");
-    EXPECT_EQ(said("Forwarded: host=x, For=\"[2001:db8::7]:80\" ; PROTO=\"http\"\r\n"),
+    EXPECT_EQ(told("Forwarded: host=x, For=\"[2001:db8::7]:80\" ; PROTO=\"http\"\r\n"),
               "http - 2001:db8::7");
-    EXPECT_EQ(said("Forwarded: for=192.0.2.7:80\r\n"), "- - 192.0.2.7");
-    EXPECT_EQ(said("Forwarded: for=\"[x\r\n"), "- - \"[x");
-    EXPECT_EQ(said("Forwarded: \r\nX-Forwarded-Host: b\r\n"), "- - -");
-    EXPECT_EQ(said("Forwarded: host=a\r\nForwarded: host=b\r\nX-Forwarded-Host: c\r\n"), "- - -");
-    EXPECT_EQ(said("Forwarded: ;;=;host;proto=\r\n"), "- - -");
+    EXPECT_EQ(told("Forwarded: for=192.0.2.7:80\r\n"), "- - 192.0.2.7");
+    EXPECT_EQ(told("Forwarded: for=\"[x\r\n"), "- - \"[x");
+    EXPECT_EQ(told("Forwarded: \r\nX-Forwarded-Host: b\r\n"), "- - -");
+    EXPECT_EQ(told("Forwarded: host=a\r\nForwarded: host=b\r\nX-Forwarded-Host: c\r\n"), "- - -");
+    EXPECT_EQ(told("Forwarded: ;;=;host;proto=\r\n"), "- - -");
 }
 
 // Who a request comes from, behind 10.0.0.0/8 and unix sockets.

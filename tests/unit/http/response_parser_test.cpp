@@ -14,7 +14,7 @@ namespace {
 
 using testing::padded;
 
-parse_outcome parse(padded& text, response_head& head, bool to_head_request = false) {
+parse_outcome parse_response(padded& text, response_head& head, bool to_head_request = false) {
     response_head dribbled;
     padded copy({text.data(), text.size()});
     parse_outcome slow;
@@ -34,7 +34,7 @@ parse_outcome parse(padded& text, response_head& head, bool to_head_request = fa
 TEST(response_parser, parts) {
     padded text("HTTP/1.1 404 Not  Found\r\nContent-LENGTH: 3\r\nX: y\r\n\r\nabc");
     response_head head;
-    ASSERT_EQ(parse(text, head).state, parse_state::complete);
+    ASSERT_EQ(parse_response(text, head).state, parse_state::complete);
     EXPECT_EQ(head.status, 404);
     EXPECT_EQ(head.reason(), "Not  Found");
     EXPECT_EQ(head.body, body_kind::length);
@@ -68,7 +68,8 @@ TEST(response_parser, framing) {
     for (const framing_expectation& c : cases) {
         padded text(c.raw);
         response_head head;
-        ASSERT_EQ(parse(text, head, c.to_head_request).state, parse_state::complete) << c.raw;
+        ASSERT_EQ(parse_response(text, head, c.to_head_request).state, parse_state::complete)
+            << c.raw;
         EXPECT_EQ(head.body, c.body) << c.raw;
         EXPECT_EQ(head.keep_alive, c.keep_alive) << c.raw;
     }
@@ -96,13 +97,13 @@ TEST(response_parser, malformed) {
          }) {
         padded text(raw);
         response_head head;
-        const parse_outcome outcome = parse(text, head);
+        const parse_outcome outcome = parse_response(text, head);
         EXPECT_EQ(outcome.state, parse_state::failed) << raw;
         EXPECT_EQ(outcome.status, 502) << raw;
     }
     padded huge("HTTP/1.1 200 OK\r\nX: " + std::string(20000, 'x'));
     response_head head;
-    EXPECT_EQ(parse(huge, head).state, parse_state::failed);
+    EXPECT_EQ(parse_response(huge, head).state, parse_state::failed);
 }
 
 TEST(response_parser, every_truncation_wants_more) {

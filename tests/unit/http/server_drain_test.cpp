@@ -6,8 +6,6 @@
 namespace pillion::http::testing {
 namespace {
 
-constexpr std::string_view get = "GET /a HTTP/1.1\r\nHost: x\r\n\r\n";
-
 TEST(server_drain, connection_over_the_cap_is_told_503) {
     server_limits limits;
     limits.connections_max = 2;
@@ -17,7 +15,7 @@ TEST(server_drain, connection_over_the_cap_is_told_503) {
     wire& three = all.connect();
     EXPECT_EQ(all.server_.connections(), 2U);
     EXPECT_EQ(all.handler.open, 2);
-    three.deliver(get);
+    three.deliver(get_a);
     all.turns(2);
     auto replies = read_replies(three.sent);
     ASSERT_EQ(replies.size(), 1U);
@@ -30,7 +28,7 @@ TEST(server_drain, connection_over_the_cap_is_told_503) {
     EXPECT_EQ(three.stream, nullptr);
     EXPECT_EQ(all.server_.connections(), 1U);
     wire& four = all.connect();
-    four.deliver(get);
+    four.deliver(get_a);
     EXPECT_EQ(read_replies(four.sent).at(0).status, 200);
 }
 
@@ -54,10 +52,10 @@ TEST(server_drain, idle_connections_close_when_quiet_busy_ones_after_their_answe
     wire& busy = all.connect();
     wire& in_head = all.connect();
     wire& in_body = all.connect();
-    busy.deliver(std::string(get) + std::string(get));
+    busy.deliver(std::string(get_a) + std::string(get_a));
     exchange* first = std::exchange(all.handler.pending, nullptr);
     all.handler.later = false;
-    in_head.deliver(get.substr(0, 10));
+    in_head.deliver(get_a.substr(0, 10));
     in_body.deliver("POST /b HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\na");
     all.server_.drain();
     EXPECT_TRUE(all.server_.draining());
@@ -66,7 +64,7 @@ TEST(server_drain, idle_connections_close_when_quiet_busy_ones_after_their_answe
     all.pass_ms(limits::drain_quiet_ms + 2);
     EXPECT_TRUE(fresh.closed);
     EXPECT_FALSE(busy.closing || in_head.closing || in_body.closing);
-    in_head.deliver(get.substr(10));
+    in_head.deliver(get_a.substr(10));
     in_body.deliver("b");
     test_handler::reply(*first, "late");
     all.turns(3);
@@ -92,8 +90,8 @@ TEST(server_drain, requests_that_were_on_their_way_are_answered) {
     wire& active = all.connect();
     wire& in_the_system = all.connect();
     wire& fresh = all.connect();
-    active.deliver(get);
-    in_the_system.deliver(get);
+    active.deliver(get_a);
+    in_the_system.deliver(get_a);
     in_the_system.unread = true;
     all.server_.drain();
     wire& late = all.connect();
@@ -103,11 +101,11 @@ TEST(server_drain, requests_that_were_on_their_way_are_answered) {
     all.pass_ms(limits::drain_quiet_ms - 10);
     EXPECT_FALSE(active.closing || fresh.closing || late.closing);
     for (wire* w : {&active, &fresh, &late}) {
-        w->deliver(get);
+        w->deliver(get_a);
     }
     all.pass_ms(3 * limits::drain_quiet_ms);
     EXPECT_FALSE(in_the_system.closing);
-    in_the_system.deliver(get);
+    in_the_system.deliver(get_a);
     in_the_system.unread = false;
     all.turns(3);
     for (wire* w : {&active, &in_the_system, &fresh, &late}) {
@@ -127,7 +125,7 @@ TEST(server_drain, quiet_is_counted_from_where_a_held_up_thread_went_on) {
     for (const bool drains_first : {false, true}) {
         world all;
         wire& answered = all.connect();
-        answered.deliver(get);
+        answered.deliver(get_a);
         if (drains_first) {
             all.server_.drain();
             all.turns(1);
@@ -139,12 +137,12 @@ TEST(server_drain, quiet_is_counted_from_where_a_held_up_thread_went_on) {
         }
         all.turns(5);
         ASSERT_FALSE(came.closing);
-        came.deliver(get);
+        came.deliver(get_a);
         EXPECT_EQ(read_replies(came.sent).back().status, 200);
         came.eof();
         if (!drains_first) {
             ASSERT_FALSE(answered.closing);
-            answered.deliver(get);
+            answered.deliver(get_a);
             EXPECT_EQ(read_replies(answered.sent).size(), 2U);
             answered.eof();
         }
@@ -174,7 +172,7 @@ TEST(server_drain, a_head_that_began_has_a_second) {
     world all;
     wire& w = all.connect();
     all.server_.drain();
-    w.deliver(get.substr(0, 10));
+    w.deliver(get_a.substr(0, 10));
     all.pass_ms(limits::drain_head_ms - 10);
     EXPECT_TRUE(w.sent.empty());
     all.pass_ms(20);
@@ -188,7 +186,7 @@ TEST(server_drain, answered_just_before_it_still_closes) {
     world all;
     all.handler.later = true;
     wire& w = all.connect();
-    w.deliver(get);
+    w.deliver(get_a);
     all.handler.answer();  // queued without "Connection: close"…
     all.server_.drain();   // …and the coroutine has not run yet
     all.pass_ms(limits::drain_quiet_ms + 2);
@@ -200,7 +198,7 @@ TEST(server_drain, stream_is_left_to_its_owner_and_closes_at_its_end) {
     world all;
     all.handler.later = true;
     wire& w = all.connect();
-    w.deliver(get);
+    w.deliver(get_a);
     all.handler.pending->begin_sse();
     all.server_.drain();
     all.pass_ms(100'000);
@@ -220,7 +218,7 @@ TEST(server_drain, close_all_tells_listeners_and_leaves_nothing) {
         }
         wire& busy = all.connect();
         busy.close_at_once = at_once;
-        busy.deliver(get);
+        busy.deliver(get_a);
         wire& in_body = all.connect();
         in_body.deliver("POST /b HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\na");
         wire& lingers = all.connect();

@@ -17,8 +17,8 @@ using test::variants;
 
 // Parses [0, size) of `all` on one path; what lies behind is the padding. `shift` moves the text in
 // its block.
-judgement judge(std::string_view all, std::size_t size, scan_variant v, std::size_t shift = 0,
-                const parse_limits& bounds = {}) {
+judgement judged(std::string_view all, std::size_t size, scan_variant v, std::size_t shift = 0,
+                 const parse_limits& bounds = {}) {
     base::chunk_pool pool;
     base::arena memory(pool);
     // A block of its exact size, so that the address sanitizer sees every read too far.
@@ -30,9 +30,9 @@ judgement judge(std::string_view all, std::size_t size, scan_variant v, std::siz
 }
 
 void expect_same(std::string_view all, std::size_t size, std::size_t shift = 0) {
-    const judgement first = judge(all, size, scan_variant::portable, shift);
+    const judgement first = judged(all, size, scan_variant::portable, shift);
     for (const scan_variant v : variants()) {
-        ASSERT_EQ(judge(all, size, v, shift), first)
+        ASSERT_EQ(judged(all, size, v, shift), first)
             << "variant " << static_cast<int>(v) << ", " << size << " bytes of " << all;
     }
 }
@@ -69,9 +69,9 @@ TEST(json_variants, every_cut_of_a_document_with_its_rest_behind_it) {
     for (const std::string_view sample : test::samples) {
         const std::string padded = std::string(sample) + std::string(limits::padding, ']');
         for (std::size_t size = 0; size <= sample.size(); ++size) {
-            const judgement cut = judge(sample.substr(0, size), size, scan_variant::portable);
+            const judgement cut = judged(sample.substr(0, size), size, scan_variant::portable);
             for (const scan_variant v : variants()) {
-                ASSERT_EQ(judge(padded, size, v), cut)
+                ASSERT_EQ(judged(padded, size, v), cut)
                     << "variant " << static_cast<int>(v) << ": " << sample.substr(0, size);
             }
         }
@@ -88,14 +88,14 @@ TEST(json_variants, tokens_in_the_padding_are_not_taken) {
         "1,", "[]", "{}", "\"\"", "\":",  "\",",   "]}",       "}]",    ",\"a\":", " ", "1",
         "0.", "e5", "-",  "true", "\\\"", "\\u00", "\xC3\xA9", ":1,\"", "[[[[",    "}}"};
     for (const std::string_view text : texts) {
-        const judgement alone = judge(text, text.size(), scan_variant::portable);
+        const judgement alone = judged(text, text.size(), scan_variant::portable);
         for (const std::string_view pattern : patterns) {
             std::string all(text);
             while (all.size() < text.size() + limits::padding) {
                 all += pattern;
             }
             for (const scan_variant v : variants()) {
-                ASSERT_EQ(judge(all, text.size(), v), alone) << text << " before " << pattern;
+                ASSERT_EQ(judged(all, text.size(), v), alone) << text << " before " << pattern;
             }
         }
     }
@@ -103,10 +103,10 @@ TEST(json_variants, tokens_in_the_padding_are_not_taken) {
 
 TEST(json_variants, limits_hold_on_every_path) {
     for (const scan_variant v : variants()) {
-        const judgement deep = judge("[[[1]]]", 7, v, 0, {.depth_max = 2});
+        const judgement deep = judged("[[[1]]]", 7, v, 0, {.depth_max = 2});
         EXPECT_EQ(deep.error, parse_error::code::depth);
         EXPECT_EQ(deep.offset, 2U);
-        const judgement many = judge("[1,\"a\",null]", 12, v, 0, {.nodes_max = 3});
+        const judgement many = judged("[1,\"a\",null]", 12, v, 0, {.nodes_max = 3});
         EXPECT_EQ(many.error, parse_error::code::nodes);
         EXPECT_EQ(many.offset, 7U);
     }
@@ -120,7 +120,7 @@ TEST(json_variants, the_room_for_nodes_is_enough_for_every_document) {
         text += i % 3 == 0 ? R"({"a,b":[",",{}],"":[[]]})" : (i % 3 == 1 ? "0" : "\"[{:,\"");
     }
     text += "]";
-    const judgement first = judge(text, text.size(), scan_variant::portable);
+    const judgement first = judged(text, text.size(), scan_variant::portable);
     EXPECT_EQ(first.written, text);
     expect_same(text, text.size());
 }

@@ -10,12 +10,12 @@
 namespace pillion::load {
 namespace {
 
-struct outcome {
+struct understood {
     options read;
     std::string errors;
 };
 
-outcome parse(const std::vector<std::string>& given) {
+understood parse_words(const std::vector<std::string>& given) {
     std::vector<std::string> texts{"pillion-bench"};
     texts.insert(texts.end(), given.begin(), given.end());
     std::vector<char*> words;
@@ -23,7 +23,7 @@ outcome parse(const std::vector<std::string>& given) {
         words.push_back(text.data());
     }
     testing::internal::CaptureStderr();
-    outcome out;
+    understood out;
     out.read = read_options(static_cast<int>(words.size()), words.data());
     out.errors = testing::internal::GetCapturedStderr();
     return out;
@@ -32,7 +32,7 @@ outcome parse(const std::vector<std::string>& given) {
 const std::string where = "http://127.0.0.1:8080/mcp";
 
 TEST(options, defaults) {
-    const options read = parse({where}).read;
+    const options read = parse_words({where}).read;
     ASSERT_EQ(read.what, command::run);
     EXPECT_EQ(read.run.what.rev, revision::r2026_07_28);
     EXPECT_EQ(read.run.what.questions[0].what, action::ping);
@@ -47,47 +47,47 @@ TEST(options, defaults) {
 }
 
 TEST(options, all_of_them) {
-    const options read = parse({"unix:/run/x.sock",
-                                "tools/call",
-                                "--tool",
-                                "echo",
-                                "--arguments",
-                                R"({"a": [1]})",
-                                "--path",
-                                "/m",
-                                "-H",
-                                "A: b",
-                                "-H",
-                                "C: d",
-                                "-c",
-                                "5",
-                                "--rate",
-                                "1000.5",
-                                "-d",
-                                "500ms",
-                                "--warm-up",
-                                "0s",
-                                "-n",
-                                "7",
-                                "--timeout",
-                                "2s",
-                                "--expect",
-                                "x",
-                                "--pid",
-                                "auto",
-                                "--assert",
-                                "p99 < 5ms",
-                                "--assert",
-                                "errors == 0",
-                                "--json",
-                                "-",
-                                "--ndjson",
-                                "f",
-                                "--io",
-                                "epoll",
-                                "-r",
-                                "2025-06-18",
-                                "-q"})
+    const options read = parse_words({"unix:/run/x.sock",
+                                      "tools/call",
+                                      "--tool",
+                                      "echo",
+                                      "--arguments",
+                                      R"({"a": [1]})",
+                                      "--path",
+                                      "/m",
+                                      "-H",
+                                      "A: b",
+                                      "-H",
+                                      "C: d",
+                                      "-c",
+                                      "5",
+                                      "--rate",
+                                      "1000.5",
+                                      "-d",
+                                      "500ms",
+                                      "--warm-up",
+                                      "0s",
+                                      "-n",
+                                      "7",
+                                      "--timeout",
+                                      "2s",
+                                      "--expect",
+                                      "x",
+                                      "--pid",
+                                      "auto",
+                                      "--assert",
+                                      "p99 < 5ms",
+                                      "--assert",
+                                      "errors == 0",
+                                      "--json",
+                                      "-",
+                                      "--ndjson",
+                                      "f",
+                                      "--io",
+                                      "epoll",
+                                      "-r",
+                                      "2025-06-18",
+                                      "-q"})
                              .read;
     ASSERT_EQ(read.what, command::run);
     EXPECT_TRUE(read.run.to.is_unix());
@@ -107,32 +107,32 @@ TEST(options, all_of_them) {
 }
 
 TEST(options, requests_alone_end_by_number) {
-    EXPECT_EQ(parse({where, "-n", "7"}).read.run.duration_ns, 0);
+    EXPECT_EQ(parse_words({where, "-n", "7"}).read.run.duration_ns, 0);
 }
 
 TEST(options, ramps_and_steps) {
-    const run_options one = parse({where, "--rate", "500"}).read.run;
+    const run_options one = parse_words({where, "--rate", "500"}).read.run;
     EXPECT_FALSE(one.is_ramp());
     EXPECT_EQ(one.steps(), 1U);
-    const run_options ramp = parse({where, "--rate", "500..100"}).read.run;
+    const run_options ramp = parse_words({where, "--rate", "500..100"}).read.run;
     EXPECT_TRUE(ramp.is_ramp());
     EXPECT_DOUBLE_EQ(ramp.rate_to, 100);
     EXPECT_EQ(ramp.steps(), 1U);
-    EXPECT_EQ(parse({where, "--rate", "500,100,50"}).read.run.rate_steps.size(), 3U);
-    const run_options wide = parse({where, "-c", "1,8"}).read.run;
+    EXPECT_EQ(parse_words({where, "--rate", "500,100,50"}).read.run.rate_steps.size(), 3U);
+    const run_options wide = parse_words({where, "-c", "1,8"}).read.run;
     EXPECT_EQ(wide.steps(), 2U);
     EXPECT_EQ(wide.connections, 1U);
 }
 
 TEST(options, scenarios) {
-    const run_options churn = parse({where, "connection-churn"}).read.run;
+    const run_options churn = parse_words({where, "connection-churn"}).read.run;
     EXPECT_EQ(churn.what.how, pattern::connection_churn);
     EXPECT_EQ(churn.what.questions[0].what, action::ping);
     const run_options call =
-        parse({where, "session-churn", "--tool", "t", "-r", "2025-06-18"}).read.run;
+        parse_words({where, "session-churn", "--tool", "t", "-r", "2025-06-18"}).read.run;
     EXPECT_EQ(call.what.questions[0].what, action::tools_call);
-    const run_options tasks = parse({where, "tasks", "--tool", "t", "--arguments", "auto", "--seed",
-                                     "7", "--poll", "20ms", "-r", "auto"})
+    const run_options tasks = parse_words({where, "tasks", "--tool", "t", "--arguments", "auto",
+                                           "--seed", "7", "--poll", "20ms", "-r", "auto"})
                                   .read.run;
     EXPECT_EQ(tasks.what.how, pattern::tasks);
     EXPECT_TRUE(tasks.makes_arguments && tasks.finds_revision);
@@ -142,7 +142,7 @@ TEST(options, scenarios) {
 
 TEST(options, a_command_behind_two_dashes) {
     const run_options read =
-        parse({"tools/list", "-c", "2", "--", "stdio", "server", "-c", "x"}).read.run;
+        parse_words({"tools/list", "-c", "2", "--", "stdio", "server", "-c", "x"}).read.run;
     EXPECT_TRUE(read.to.is_command());
     EXPECT_EQ(read.to.command, (std::vector<std::string>{"server", "-c", "x"}));
     EXPECT_EQ(read.connections, 2U);
@@ -173,7 +173,7 @@ TEST(options, endpoints_of_event_streams) {
 }
 
 TEST(options, targets) {
-    const auto to = [](const std::string& text) { return parse({text}).read.run.to; };
+    const auto to = [](const std::string& text) { return parse_words({text}).read.run.to; };
     EXPECT_EQ(to("http://localhost").port, 80);
     EXPECT_EQ(to("http://localhost").path, "/");
     EXPECT_EQ(to("http://[::1]:9/x?y=z").host, "::1");
@@ -258,7 +258,7 @@ TEST(options, faults_are_one_line_that_names_them) {
         {{"compare", "a", "b", "--fail-above", "x"}, "--fail-above"},
     };
     for (const auto& [words, named] : cases) {
-        const outcome out = parse(words);
+        const understood out = parse_words(words);
         EXPECT_EQ(out.read.what, command::nothing) << named;
         EXPECT_EQ(out.read.exit_code, 2) << named;
         EXPECT_TRUE(out.errors.starts_with("pillion-bench: ")) << out.errors;
@@ -271,18 +271,18 @@ TEST(options, arguments_from_a_file_become_one_line) {
     const auto file = std::filesystem::temp_directory_path() / "pillion_bench_options_test.json";
     std::ofstream(file) << "{\n  \"text\": \"a\\nb\"\n}\n";
     const options read =
-        parse({where, "tools/call", "--tool", "x", "--arguments", "@" + file.string()}).read;
+        parse_words({where, "tools/call", "--tool", "x", "--arguments", "@" + file.string()}).read;
     EXPECT_EQ(read.run.what.questions[0].arguments, R"({"text":"a\nb"})");
     std::filesystem::remove(file);
 }
 
 TEST(options, compare) {
-    const options read = parse({"compare", "a", "b", "--fail-above", "10%"}).read;
+    const options read = parse_words({"compare", "a", "b", "--fail-above", "10%"}).read;
     ASSERT_EQ(read.what, command::compare);
     EXPECT_EQ(read.compare.before, "a");
     EXPECT_EQ(read.compare.after, "b");
     EXPECT_DOUBLE_EQ(read.compare.fail_above, 0.1);
-    EXPECT_LT(parse({"compare", "a", "b"}).read.compare.fail_above, 0);
+    EXPECT_LT(parse_words({"compare", "a", "b"}).read.compare.fail_above, 0);
 }
 
 }  // namespace

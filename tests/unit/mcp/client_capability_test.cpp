@@ -17,7 +17,7 @@ struct answered {
 };
 
 // Asks what it is told to and returns the error of that, or nothing.
-task<result<void>> ask(context& ctx, std::string_view what) {
+task<result<void>> ask_for(context& ctx, std::string_view what) {
     if (what == "sampling") {
         sample_request request(10);
         request.user("well?");
@@ -41,12 +41,12 @@ task<tool_result> needy(context& ctx, json::view args) {
         co_await ctx.progress(1);
     }
     const std::string what(args["what"].str());
-    const result<void> got = co_await ask(ctx, what);
+    const result<void> got = co_await ask_for(ctx, what);
     co_return got ? ctx.text("answered") : ctx.error(got.error());
 }
 
 task<result<answered>> typed(context& ctx) {
-    const result<void> got = co_await ask(ctx, "sampling");
+    const result<void> got = co_await ask_for(ctx, "sampling");
     if (!got) {
         co_return got.error();
     }
@@ -57,8 +57,8 @@ task<result<answered>> typed(context& ctx) {
 
 // The error of one question is passed on after another one failed as well.
 task<tool_result> first_of_two(context& ctx) {
-    auto form = ask(ctx, "elicitation");
-    auto roots = ask(ctx, "roots");
+    auto form = ask_for(ctx, "elicitation");
+    auto roots = ask_for(ctx, "roots");
     const auto both = co_await ctx.all(form, roots);
     const auto& [f, r] = both;
     co_return f&& r ? ctx.text("answered") : ctx.error((f ? r : f).error());
@@ -66,12 +66,12 @@ task<tool_result> first_of_two(context& ctx) {
 
 task<prompt_result> prompt(context& ctx, json::view args) {
     const std::string what(args["what"].str());
-    const result<void> got = co_await ask(ctx, what);
+    const result<void> got = co_await ask_for(ctx, what);
     co_return got ? ctx.prompt("answered") : ctx.prompt_error(got.error());
 }
 
 task<resource_result> resource(context& ctx, std::string_view uri) {
-    const result<void> got = co_await ask(ctx, ctx.variable("what"));
+    const result<void> got = co_await ask_for(ctx, ctx.variable("what"));
     if (!got) {
         co_return ctx.unreadable(got.error());
     }

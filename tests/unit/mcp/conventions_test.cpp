@@ -8,11 +8,12 @@
 #include "app/server_state.hpp"
 #include "mcp/error_map.hpp"
 #include "mcp/registry.hpp"
+#include "unit/mcp/idle_handlers.hpp"
 
 namespace pillion::mcp {
 namespace {
 
-tool_result nothing(context& ctx) { return ctx.result(); }
+using testing::nothing;
 
 // What a corporate server named "my_shop" is refused for; "" when it starts.
 std::string refused(const std::function<void(server&)>& fill) {

@@ -195,13 +195,11 @@ std::int64_t ends_after(world& w, client& c) {
     return ms;
 }
 
-constexpr const char* token = R"("progressToken":1)";
-
 TEST(progress_extends, the_soft_deadline_up_to_the_hard_one) {
     for (const char* version : every_revision) {
         world w(timed());
         caller c(w, version);
-        c.call("climb_far", token);
+        c.call("climb_far", progress_token);
         const std::int64_t ms = ends_after(w, c.to());
         EXPECT_TRUE(ms >= 700 && ms <= 720) << version << ' ' << ms;
         EXPECT_EQ(w.left(), "");
@@ -212,7 +210,7 @@ TEST(progress_extends, nothing_where_the_tool_does_not_say_so_or_nobody_hears_it
     for (const bool heard : {true, false}) {
         world w(timed());
         caller c(w, "2026-07-28");
-        c.call(heard ? "climb" : "climb_far", heard ? token : "");
+        c.call(heard ? "climb" : "climb_far", heard ? progress_token : "");
         const std::int64_t ms = ends_after(w, c.to());
         EXPECT_TRUE(ms >= 250 && ms <= 270) << ms;
     }
@@ -224,7 +222,7 @@ TEST(progress_extends, never_beyond_what_operator_and_client_grant) {
             o.request_timeout_ms_max = operators ? 400 : o.request_timeout_ms_max;
         }));
         caller c(w, "2026-07-28");
-        c.call("climb_far", operators ? token : joined(token, wish("400")));
+        c.call("climb_far", operators ? progress_token : joined(progress_token, wish("400")));
         const std::int64_t ms = ends_after(w, c.to());
         EXPECT_TRUE(ms >= 400 && ms <= 420) << ms;
     }
@@ -246,7 +244,7 @@ TEST(progress_extends, no_deadline_of_a_silent_call) {
     };
     world w(o);
     caller c(w, "2026-07-28");
-    c.call("stalls", token);
+    c.call("stalls", progress_token);
     const std::int64_t ms = ends_after(w, c.to());
     EXPECT_TRUE(ms >= 450 && ms <= 470) << ms;
 }

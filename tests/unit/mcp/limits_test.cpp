@@ -14,7 +14,7 @@ constexpr std::string_view far = "10.0.0.2";
 std::string echo(std::string_view id = "1") { return modern_call(id, "echo", R"({"text":"hi"})"); }
 
 // A refusal with everything a client needs to come back at the right time.
-void expect_refused(const http_reply& r, int status, int code, int after_s) {
+void expect_limited(const http_reply& r, int status, int code, int after_s) {
     EXPECT_EQ(r.status, status) << r.body;
     ASSERT_TRUE(r.complete);
     const parsed message(r.message());
@@ -27,7 +27,7 @@ void expect_refused(const http_reply& r, int status, int code, int after_s) {
     EXPECT_TRUE(r.headers.contains("x-request-id"));
 }
 
-world_options limited(const std::function<void(limit_options&)>& change) {
+world_options with_limits(const std::function<void(limit_options&)>& change) {
     world_options o;
     o.timeout_ms = 30'000;
     change(o.limit);
@@ -36,13 +36,13 @@ world_options limited(const std::function<void(limit_options&)>& change) {
 
 // STANDARD rows 96, 100
 TEST(limits, an_address_beyond_its_rate_is_refused_and_others_are_not) {
-    world w(limited([](limit_options& l) { l.address_rate.rate = bucket_rate::of(0.25, 2); }));
+    world w(with_limits([](limit_options& l) { l.address_rate.rate = bucket_rate::of(0.25, 2); }));
     client& c = w.connect(near);
     EXPECT_EQ(c.ask(echo()).status, 200);
     EXPECT_EQ(c.ask(echo()).status, 200);
-    expect_refused(c.ask(echo()), 429, -32003, 4);
+    expect_limited(c.ask(echo()), 429, -32003, 4);
     // A new connection is no new address; an address beside it is.
-    expect_refused(w.connect(near).ask(echo()), 429, -32003, 4);
+    expect_limited(w.connect(near).ask(echo()), 429, -32003, 4);
     EXPECT_EQ(w.connect(far).ask(echo()).status, 200);
     // Nobody configured a limit for this machine.
     client& local = w.connect("127.0.0.1");
@@ -51,7 +51,7 @@ TEST(limits, an_address_beyond_its_rate_is_refused_and_others_are_not) {
     }
     // The connection is still good, and so is the client when its time has come.
     w.pass_ms(1000);
-    expect_refused(c.ask(echo()), 429, -32003, 3);
+    expect_limited(c.ask(echo()), 429, -32003, 3);
     EXPECT_EQ(c.ask(http_request("GET", {}, "", "/health")).status, 200);
     w.pass_ms(3001);
     EXPECT_EQ(c.ask(echo()).status, 200);
@@ -60,13 +60,13 @@ TEST(limits, an_address_beyond_its_rate_is_refused_and_others_are_not) {
 }
 
 TEST(limits, what_was_configured_holds_for_this_machine_too) {
-    world w(limited([](limit_options& l) {
+    world w(with_limits([](limit_options& l) {
         l.address_rate.rate = bucket_rate::of(1, 1);
         l.address_rate.local = true;
     }));
     client& c = w.connect("127.0.0.1");
     EXPECT_EQ(c.ask(echo()).status, 200);
-    expect_refused(c.ask(echo()), 429, -32003, 1);
+    expect_limited(c.ask(echo()), 429, -32003, 1);
     // A pipe is nobody's address; it has a budget of its own.
     pipe_end p(w);
     EXPECT_EQ(p.ask(modern_body("1", "server/discover")).code(), 0);
@@ -80,20 +80,20 @@ TEST(limits, what_was_configured_holds_for_this_machine_too) {
 
 // The answer is there before the body has been sent, and the connection is closed then.
 TEST(limits, a_refusal_does_not_wait_for_the_body) {
-    world w(limited([](limit_options& l) { l.address_rate.rate = bucket_rate::of(0.5, 1); }));
+    world w(with_limits([](limit_options& l) { l.address_rate.rate = bucket_rate::of(0.5, 1); }));
     client& c = w.connect(near);
     ASSERT_EQ(c.ask(echo()).status, 200);
     const std::string whole = echo();
     const std::size_t head = whole.find("\r\n\r\n") + 4;
     const http_reply r = c.ask(whole.substr(0, head));
-    expect_refused(r, 429, -32003, 2);
+    expect_limited(r, 429, -32003, 2);
     EXPECT_EQ(r.headers.at("connection"), "close");
     c.send(whole.substr(head));
     EXPECT_EQ(c.replies().size(), 2U);
 }
 
 TEST(limits, each_message_of_a_batch_costs) {
-    world w(limited([](limit_options& l) { l.address_rate.rate = bucket_rate::of(1, 4); }));
+    world w(with_limits([](limit_options& l) { l.address_rate.rate = bucket_rate::of(1, 4); }));
     client& c = w.connect(near);
     const http_reply born = c.ask(http_request("POST", {}, initialize_body("2025-03-26")));
     const std::string session = born.headers.at("mcp-session-id");
@@ -111,7 +111,7 @@ TEST(limits, each_message_of_a_batch_costs) {
 }
 
 TEST(limits, anonymous_handshakes_have_a_budget_of_their_own) {
-    world w(limited([](limit_options& l) { l.handshake_rate.rate = bucket_rate::of(1, 2); }));
+    world w(with_limits([](limit_options& l) { l.handshake_rate.rate = bucket_rate::of(1, 2); }));
     client& c = w.connect(near);
     const std::string hello = http_request("POST", {}, initialize_body("2025-06-18"));
     const http_reply born = c.ask(hello);
@@ -122,12 +122,12 @@ TEST(limits, anonymous_handshakes_have_a_budget_of_their_own) {
                              modern_body("1", "subscriptions/listen", R"("notifications":{})")))
             .status,
         200);
-    expect_refused(c.ask(hello), 429, -32003, 1);
-    expect_refused(
+    expect_limited(c.ask(hello), 429, -32003, 1);
+    expect_limited(
         c.ask(modern_post("subscriptions/listen", "",
                           modern_body("1", "subscriptions/listen", R"("notifications":{})"))),
         429, -32003, 1);
-    expect_refused(
+    expect_limited(
         w.connect(near).ask(http_request("GET", {{"Accept", "text/event-stream"}}, "", "/sse")),
         429, -32003, 1);
     // Who is in goes on.
@@ -140,13 +140,13 @@ TEST(limits, anonymous_handshakes_have_a_budget_of_their_own) {
 }
 
 TEST(limits, an_address_has_so_many_connections) {
-    world w(limited([](limit_options& l) { l.address_connections.max = 2; }));
+    world w(with_limits([](limit_options& l) { l.address_connections.max = 2; }));
     client& one = w.connect(near);
     client& two = w.connect(near);
     EXPECT_EQ(one.ask(echo()).status, 200);
     client& three = w.connect(near);
     const http_reply r = three.ask(echo());
-    expect_refused(r, 429, -32003, 30);
+    expect_limited(r, 429, -32003, 30);
     EXPECT_EQ(r.headers.at("connection"), "close");
     EXPECT_EQ(w.connect(far).ask(echo()).status, 200);
     EXPECT_EQ(w.http->counts().unwanted, 1U);
@@ -158,14 +158,14 @@ TEST(limits, an_address_has_so_many_connections) {
 }
 
 TEST(limits, an_address_has_so_many_requests_under_way) {
-    world w(limited([](limit_options& l) { l.address_in_flight.max = 2; }));
+    world w(with_limits([](limit_options& l) { l.address_in_flight.max = 2; }));
     client& one = w.connect(near);
     client& two = w.connect(near);
     client& three = w.connect(near);
     one.send(modern_call("1", "nap", R"({"ms":100})"));
     two.send(modern_call("2", "nap", R"({"ms":200})"));
     const http_reply r = three.ask(echo("\"mine\""));
-    expect_refused(r, 429, -32003, 1);
+    expect_limited(r, 429, -32003, 1);
     EXPECT_EQ(parsed(r.message()).id(), "\"mine\"");
     EXPECT_EQ(w.connect(far).ask(echo()).status, 200);
     w.pass_ms(150);
@@ -181,16 +181,16 @@ TEST(limits, an_address_has_so_many_requests_under_way) {
 }
 
 TEST(limits, beyond_its_requests_a_shard_sheds_heads) {
-    world w(limited([](limit_options& l) { l.requests_max = 2; }));
+    world w(with_limits([](limit_options& l) { l.requests_max = 2; }));
     client& one = w.connect();
     client& two = w.connect();
     client& three = w.connect();
     one.send(modern_call("1", "nap", R"({"ms":100})"));
     two.send(modern_call("2", "nap", R"({"ms":100})"));
     const std::string whole = echo();
-    expect_refused(three.ask(whole.substr(0, whole.find("\r\n\r\n") + 4)), 503, -32006, 1);
+    expect_limited(three.ask(whole.substr(0, whole.find("\r\n\r\n") + 4)), 503, -32006, 1);
     client& four = w.connect();
-    expect_refused(four.ask(whole), 503, -32006, 1);
+    expect_limited(four.ask(whole), 503, -32006, 1);
     EXPECT_EQ(four.ask(http_request("GET", {}, "", "/health")).status, 200);
     EXPECT_EQ(four.ask(http_request("GET", {}, "", "/ready")).status, 200);
     w.pass_ms(150);
@@ -204,7 +204,7 @@ TEST(limits, beyond_its_requests_a_shard_sheds_heads) {
 // Handlers that block: one of them is an accident, turn after turn it is overload.
 TEST(limits, a_loop_that_lags_sheds_heads_until_it_has_caught_up) {
     constexpr std::int64_t second_ns = 1'000'000'000;
-    world w(limited([](limit_options& l) { l.loop_lag_ns = second_ns; }));
+    world w(with_limits([](limit_options& l) { l.loop_lag_ns = second_ns; }));
     client& c = w.connect();
     client& health = w.connect();
     ASSERT_EQ(c.ask(echo()).status, 200);
@@ -227,7 +227,7 @@ TEST(limits, a_loop_that_lags_sheds_heads_until_it_has_caught_up) {
     turns_that_take(2 * second_ns, 5);
     w.settle();
     ASSERT_EQ(c.replies().size(), 4U);
-    expect_refused(c.replies()[3], 503, -32006, 1);
+    expect_limited(c.replies()[3], 503, -32006, 1);
     EXPECT_EQ(health.replies().at(0).status, 200);
     EXPECT_EQ(w.engine->refusals()[shed_by::loop_lag], 1U);
     EXPECT_EQ(c.ask(echo()).status, 200);
@@ -249,7 +249,7 @@ TEST(limits, a_cap_of_one_still_lets_answers_in) {
         // Who waits for a user is not in the way of others…
         client& other = w.connect();
         other.send(modern_call("1", "nap", R"({"ms":100})"));
-        expect_refused(w.connect().ask(echo()), 503, -32006, 1);
+        expect_limited(w.connect().ask(echo()), 503, -32006, 1);
         // … and its answer gets through while these are.
         peer.say({answer_to(question, "yes")});
         EXPECT_EQ(peer.results("1"), std::vector<std::string>{"said: yes"});
@@ -262,13 +262,13 @@ TEST(limits, a_cap_of_one_still_lets_answers_in) {
 
 // A cancellation is what an overloaded server wants to hear.
 TEST(limits, cancellations_are_let_in) {
-    world w(limited([](limit_options& l) { l.requests_max = 1; }));
+    world w(with_limits([](limit_options& l) { l.requests_max = 1; }));
     const std::string session = w.open_session("2025-06-18");
     client& c = w.connect();
     c.send(legacy_call(session, "1", "watch"));
     // A request in a session is told apart by its body, and knows its id then.
     const http_reply shed = w.connect().ask(legacy_call(session, "2", "nap"));
-    expect_refused(shed, 503, -32006, 1);
+    expect_limited(shed, 503, -32006, 1);
     EXPECT_EQ(parsed(shed.message()).id(), "2");
     EXPECT_EQ(
         w.connect()
@@ -280,7 +280,7 @@ TEST(limits, cancellations_are_let_in) {
 }
 
 TEST(limits, a_pipe_hears_of_overload_in_an_answer) {
-    world w(limited([](limit_options& l) { l.requests_max = 1; }));
+    world w(with_limits([](limit_options& l) { l.requests_max = 1; }));
     pipe_end p(w);
     p.line(modern_body("1", "tools/call", call_params("nap", R"({"ms":50})")));
     const parsed refused = p.ask(modern_body("2", "server/discover"));
@@ -292,7 +292,7 @@ TEST(limits, a_pipe_hears_of_overload_in_an_answer) {
 }
 
 TEST(limits, values_and_nesting_of_a_message) {
-    world w(limited([](limit_options& l) {
+    world w(with_limits([](limit_options& l) {
         l.json.depth_max = 8;
         l.json.nodes_max = 100;
     }));
@@ -316,7 +316,7 @@ TEST(limits, values_and_nesting_of_a_message) {
 }
 
 TEST(limits, of_a_session) {
-    world w(limited([](limit_options& l) {
+    world w(with_limits([](limit_options& l) {
         l.session.subscriptions_max = 1;
         l.session.streams_max = 2;
     }));
@@ -327,13 +327,13 @@ TEST(limits, of_a_session) {
             session, message("1", "resources/subscribe", R"("uri":")" + std::string(uri) + "\"")));
     };
     EXPECT_EQ(subscribe("test://a").status, 200);
-    expect_refused(subscribe("test://b"), 429, -32003, 60);
+    expect_limited(subscribe("test://b"), 429, -32003, 60);
     const std::string get =
         http_request("GET", {{"Mcp-Session-Id", session}, {"Accept", "text/event-stream"}}, "");
     client& first = w.connect();
     EXPECT_EQ(first.ask(get).status, 200);
     EXPECT_EQ(w.connect().ask(get).status, 200);
-    expect_refused(w.connect().ask(get), 429, -32003, 60);
+    expect_limited(w.connect().ask(get), 429, -32003, 60);
     first.peer().finish();
     w.pass_ms(1);
     EXPECT_EQ(w.connect().ask(get).status, 200);

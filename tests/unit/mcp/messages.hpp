@@ -31,6 +31,10 @@ struct http_reply {
     }
 };
 
+// Of every revision.
+inline constexpr const char* all_versions[] = {"2024-11-05", "2025-03-26", "2025-06-18",
+                                               "2025-11-25", "2026-07-28"};
+
 namespace detail {
 
 // Takes the chunks that are complete off `rest`; true at the last one.
@@ -154,6 +158,7 @@ inline std::string message(std::string_view id, std::string_view method, std::st
 
 // In `_meta` of a request of 2026-07-28: log messages are wanted.
 inline constexpr const char* log_level_info = R"("io.modelcontextprotocol/logLevel":"info")";
+inline constexpr const char* progress_token = R"("progressToken":1)";
 
 inline std::string joined(std::string_view a, std::string_view b) {
     std::string out(a);

@@ -22,14 +22,14 @@ std::string page_of(world& w) {
 constexpr const char* duration = "mcp_server_operation_duration_seconds";
 
 // The number behind a name with its labels; -1 when it is not there.
-double number(const std::string& page, const std::string& name) {
+double value_of(const std::string& page, const std::string& name) {
     const std::size_t at = page.find("\n" + name + " ");
     return at == std::string::npos ? -1 : std::stod(page.substr(at + name.size() + 2));
 }
 
 // How often that happened.
 double count(world& w, const std::string& labels) {
-    return number(page_of(w), std::string(duration) + "_count{" + labels + "}");
+    return value_of(page_of(w), std::string(duration) + "_count{" + labels + "}");
 }
 
 std::string tool(const char* name, const char* error = nullptr) {
@@ -76,19 +76,19 @@ TEST(meters, a_deadline_is_counted_with_its_lateness) {
     world w;
     client& c = w.connect();
     c.send(modern_call("1", "nap", R"({"ms":5000})"));
-    EXPECT_EQ(number(page_of(w), "mcp_server_requests_in_flight"), 1);
+    EXPECT_EQ(value_of(page_of(w), "mcp_server_requests_in_flight"), 1);
     w.pass_ms(1500);
     EXPECT_EQ(count(w, tool("nap", "timeout")), 1);
     const std::string page = page_of(w);
-    EXPECT_EQ(number(page, "mcp_server_deadline_lateness_seconds_count"), 1);
+    EXPECT_EQ(value_of(page, "mcp_server_deadline_lateness_seconds_count"), 1);
     // One tick of the wheel, in virtual time.
-    EXPECT_EQ(number(page, R"(mcp_server_deadline_lateness_seconds_bucket{le="0.002"})"), 1);
-    EXPECT_EQ(number(page, "mcp_server_requests_in_flight"), 0);
+    EXPECT_EQ(value_of(page, R"(mcp_server_deadline_lateness_seconds_bucket{le="0.002"})"), 1);
+    EXPECT_EQ(value_of(page, "mcp_server_requests_in_flight"), 0);
+    EXPECT_EQ(value_of(page, std::string(duration) + "_bucket{" + tool("nap", "timeout") +
+                                 R"(,le="0.5"})"),
+              0);
     EXPECT_EQ(
-        number(page, std::string(duration) + "_bucket{" + tool("nap", "timeout") + R"(,le="0.5"})"),
-        0);
-    EXPECT_EQ(
-        number(page, std::string(duration) + "_bucket{" + tool("nap", "timeout") + R"(,le="2"})"),
+        value_of(page, std::string(duration) + "_bucket{" + tool("nap", "timeout") + R"(,le="2"})"),
         1);
 }
 
@@ -115,7 +115,7 @@ TEST(meters, an_open_subscription_counts_when_it_ends) {
     client& c = w.connect();
     c.send(modern_post("subscriptions/listen", "",
                        modern_body("1", "subscriptions/listen", R"("notifications":{})")));
-    EXPECT_EQ(number(page_of(w), "mcp_server_requests_in_flight"), 0);
+    EXPECT_EQ(value_of(page_of(w), "mcp_server_requests_in_flight"), 0);
     EXPECT_EQ(count(w, R"(mcp_method_name="subscriptions/listen")"), -1);
     c.peer().reset();
     w.settle();

@@ -11,12 +11,13 @@
 #include "json/document.hpp"
 #include "mcp/render.hpp"
 #include "mcp/revision.hpp"
+#include "unit/mcp/idle_handlers.hpp"
 
 namespace pillion::mcp {
 namespace {
 
-tool_result nothing(context& ctx) { return ctx.result(); }
-task<prompt_result> no_prompt(context& ctx, json::view) { co_return ctx.prompt(); }
+using testing::no_prompt;
+using testing::nothing;
 
 constexpr revision latest = static_cast<revision>(revisions - 1);
 

@@ -69,8 +69,6 @@ world_options with_tell(coro::event* gate = nullptr) {
     return o;
 }
 
-constexpr const char* token = R"("progressToken":1)";
-
 // What was told, and whether the answer is here: "1 2 3 |" with the answer behind the bar.
 struct heard {
     std::vector<double> values;
@@ -114,8 +112,8 @@ class pacing : public ::testing::TestWithParam<const char*> {
     client& c = w.connect();
 
     void call(const std::string& arguments, const char* tool = "tell") {
-        c.send(session.empty() ? modern_call("1", tool, arguments, token)
-                               : legacy_call(session, "1", tool, arguments, token));
+        c.send(session.empty() ? modern_call("1", tool, arguments, progress_token)
+                               : legacy_call(session, "1", tool, arguments, progress_token));
     }
 };
 
@@ -182,8 +180,8 @@ TEST_P(pacing, a_hasty_handler_is_thinned_out_to_one_per_interval) {
         client& other = w.connect();
         const std::string arguments = R"({"count":1000,"pause":)" + std::to_string(pause) + "}";
         const std::int64_t begun = w.engine->now_ms();
-        other.send(session.empty() ? modern_call("1", "tell", arguments, token)
-                                   : legacy_call(session, "1", "tell", arguments, token));
+        other.send(session.empty() ? modern_call("1", "tell", arguments, progress_token)
+                                   : legacy_call(session, "1", "tell", arguments, progress_token));
         while (!w.quiet()) {
             w.pass_ms(10);
         }
@@ -208,8 +206,8 @@ TEST_P(pacing, a_pause_earns_a_new_burst) {
     EXPECT_LE(hasty, static_cast<std::size_t>(burst) + 4);
     client& next = w.connect();
     const std::string again = R"({"count":)" + std::to_string(burst) + R"(,"nap":10})";
-    next.send(session.empty() ? modern_call("2", "tell", again, token)
-                              : legacy_call(session, "2", "tell", again, token));
+    next.send(session.empty() ? modern_call("2", "tell", again, progress_token)
+                              : legacy_call(session, "2", "tell", again, progress_token));
     w.pass_ms(20);
     EXPECT_EQ(read(next).values, first(burst));  // each request has its own
     EXPECT_EQ(w.left(), "");
@@ -279,8 +277,8 @@ TEST_P(pacing, nothing_is_heaped_up_before_a_full_way) {
         slow.peer().block(true);
         const std::string much =
             R"({"count":400,"bytes":3500,"pause":)" + std::to_string(pause) + "}";
-        slow.send(session.empty() ? modern_call("1", "tell", much, token)
-                                  : legacy_call(session, "1", "tell", much, token));
+        slow.send(session.empty() ? modern_call("1", "tell", much, progress_token)
+                                  : legacy_call(session, "1", "tell", much, progress_token));
         w.pass_ms(25'000);
         slow.peer().block(false);
         w.settle();
@@ -312,7 +310,7 @@ TEST(pacing_by_the_clock, a_newer_value_takes_the_place_of_what_is_held) {
         world w(with_tell(&gate));
         client& c = w.connect();
         w.settle();
-        c.peer().send_after(300'000, modern_call("1", "tell_at", "{}", token));
+        c.peer().send_after(300'000, modern_call("1", "tell_at", "{}", progress_token));
         const std::int64_t due = 300'000 + interval_ms * 1'000'000;
         w.net.net().at(due + quarter * 250'000, [&gate] { gate.set(); });
         w.pass_ms(200);
@@ -336,7 +334,7 @@ TEST(pacing_of_pipes, is_the_same) {
                    R"("protocolVersion":"2025-11-25","capabilities":{},)"
                    R"("clientInfo":{"name":"t","version":"1"})"));
     p.fresh();
-    p.line(call_body("1", "tell", R"({"count":1000})", token));
+    p.line(call_body("1", "tell", R"({"count":1000})", progress_token));
     std::vector<double> wanted = first(burst);
     wanted.push_back(1000);
     const heard all = read(p.fresh());
@@ -347,7 +345,8 @@ TEST(pacing_of_pipes, is_the_same) {
 // A round of questions is an answer, too.
 TEST(pacing_of_rounds, what_is_held_back_comes_before_the_questions) {
     world w(with_tell());
-    std::string body = modern_body("1", "tools/call", call_params("tell_ask", "{}"), token);
+    std::string body =
+        modern_body("1", "tools/call", call_params("tell_ask", "{}"), progress_token);
     const std::string none = R"(clientCapabilities":{})";
     body.replace(body.find(none), none.size(), R"(clientCapabilities":{"elicitation":{}})");
     client& c = w.connect();

@@ -7,7 +7,7 @@
 namespace pillion::mcp {
 namespace {
 
-struct levels {
+struct level_case {
     const char* said;
     const char* tool;    // secrets and stack traces are gone
     const char* inside;  // … places and SQL as well
@@ -23,7 +23,7 @@ std::string cleaned(std::string_view said, bool places, bool strict) {
     return std::string(redact(said, how, memory));
 }
 
-void expect(const levels& want) {
+void expect(const level_case& want) {
     SCOPED_TRACE(want.said);
     EXPECT_EQ(cleaned(want.said, false, false), want.tool);
     EXPECT_EQ(cleaned(want.said, true, false), want.inside);
@@ -68,7 +68,7 @@ TEST(redaction, secrets_never_stay) {
         EXPECT_EQ(cleaned(text, false, false), "before [removed] behind");
         EXPECT_EQ(cleaned(text, false, true), "before [removed] behind");
     }
-    const levels rows[] = {
+    const level_case rows[] = {
         {"password: hunter2 x", "password: [removed] x", "password: [removed] x",
          "password: [removed] x"},
         {"password = hunter2 x", "password = [removed] x", "password = [removed] x",
@@ -79,13 +79,13 @@ TEST(redaction, secrets_never_stay) {
         {"a Bearer 0123456789abcdef x", "a Bearer [removed] x", "a Bearer [removed] x",
          "a Bearer [removed] x"},
     };
-    for (const levels& row : rows) {
+    for (const level_case& row : rows) {
         expect(row);
     }
 }
 
 TEST(redaction, places_by_strictness) {
-    const levels rows[] = {
+    const level_case rows[] = {
         {"cannot open /etc/shadow: no", "cannot open /etc/shadow: no", "cannot open [removed] no",
          "cannot open [removed] no"},
         {"x (file:///srv/a.txt) y", "x (file:///srv/a.txt) y", "x [removed] y", "x [removed] y"},
@@ -103,7 +103,7 @@ TEST(redaction, places_by_strictness) {
         {"x engine.cpp:42: y", "x engine.cpp:42: y", "x [removed] y", "x [removed] y"},
         {"x 0x7f3a2b1c y", "x 0x7f3a2b1c y", "x 0x7f3a2b1c y", "x [removed] y"},
     };
-    for (const levels& row : rows) {
+    for (const level_case& row : rows) {
         expect(row);
     }
 }

@@ -7,12 +7,14 @@
 
 #include "app/server_state.hpp"
 #include "json/document.hpp"
+#include "unit/mcp/idle_handlers.hpp"
 
 namespace pillion::mcp {
 namespace {
 
-tool_result nothing(context& ctx) { return ctx.result(); }
-task<prompt_result> no_prompt(context& ctx, json::view) { co_return ctx.prompt(); }
+using testing::no_prompt;
+using testing::nothing;
+
 task<resource_result> no_resource(context& ctx, std::string_view) { co_return ctx.contents(); }
 
 struct freezing {

@@ -8,9 +8,6 @@
 namespace pillion::mcp::testing {
 namespace {
 
-constexpr const char* all_versions[] = {"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25",
-                                        "2026-07-28"};
-
 // A world with one tool "it", called by clients of every revision.
 class replies {
  public:

@@ -13,8 +13,6 @@ namespace pillion::mcp::testing {
 namespace {
 
 constexpr std::size_t limit = 32 * 1024;
-constexpr const char* all_versions[] = {"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25",
-                                        "2026-07-28"};
 
 // A world with one tool, prompt and resource, and small limits.
 class limited_world {

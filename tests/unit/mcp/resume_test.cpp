@@ -63,7 +63,7 @@ std::vector<std::string> messages(const seen_events& of) {
     return out;
 }
 
-seen_events joined(seen_events a, const seen_events& b) {
+seen_events all_of(seen_events a, const seen_events& b) {
     a.insert(a.end(), b.begin(), b.end());
     return a;
 }
@@ -76,18 +76,18 @@ std::string come_back(std::string_view session, std::string_view last) {
                         "");
 }
 
-std::string listen(std::string_view session) {
+std::string listen_in(std::string_view session) {
     return http_request(
         "GET", {{"Mcp-Session-Id", std::string(session)}, {"Accept", "text/event-stream"}}, "");
 }
 
-std::string steps(std::string_view session, int count, int pause_ms) {
+std::string call_steps(std::string_view session, int count, int pause_ms) {
     return legacy_call(session, "1", "steps",
                        R"({"count":)" + std::to_string(count) + R"(,"pause":)" +
                            std::to_string(pause_ms) + R"(,"log":true})");
 }
 
-std::string flood(std::string_view session, int count) {
+std::string call_flood(std::string_view session, int count) {
     return legacy_call(session, "1", "flood", R"({"count":)" + std::to_string(count) + "}");
 }
 
@@ -141,7 +141,7 @@ class resuming : public ::testing::TestWithParam<const char*> {
 // still runs, or is over, when the client returns.
 TEST_P(resuming, at_every_byte_nothing_is_lost_and_nothing_doubled) {
     client& first = w.connect();
-    first.send(steps(session, 3, 7));
+    first.send(call_steps(session, 3, 7));
     w.pass_ms(50);
     const std::string whole = first.peer().received();
     const std::vector<std::string> said = messages(read_seen(whole));
@@ -150,7 +150,7 @@ TEST_P(resuming, at_every_byte_nothing_is_lost_and_nothing_doubled) {
     for (const bool running : {true, false}) {
         for (std::size_t at = 0; at <= whole.size(); ++at) {
             client& c = w.connect();
-            c.send(steps(session, 3, 7));
+            c.send(call_steps(session, 3, 7));
             for (int i = 0; i < 50 && c.peer().received().size() < at; ++i) {
                 w.pass_ms(1);
             }
@@ -171,7 +171,7 @@ TEST_P(resuming, at_every_byte_nothing_is_lost_and_nothing_doubled) {
             w.pass_ms(50);
             ++returns;
             ASSERT_TRUE(again.replies().at(0).complete) << at;
-            const seen_events all = joined(before, read_seen(again));
+            const seen_events all = all_of(before, read_seen(again));
             ASSERT_EQ(messages(all), said) << at << running;
             expect_in_order(all);
             // The network looks at every open connection in every turn: thousands take minutes.
@@ -185,7 +185,7 @@ TEST_P(resuming, at_every_byte_nothing_is_lost_and_nothing_doubled) {
 // Cut behind every single event, on every connection.
 TEST_P(resuming, again_and_again) {
     client* c = &w.connect();
-    c->send(steps(session, 20, 3));
+    c->send(call_steps(session, 20, 3));
     seen_events all = read_seen(*c);
     for (int i = 0; i < 100 && !c->replies().at(0).complete; ++i) {
         c->peer().reset();
@@ -193,7 +193,7 @@ TEST_P(resuming, again_and_again) {
         c = &w.connect();
         c->send(come_back(session, all.back().id));
         w.pass_ms(i % 4);
-        all = joined(all, read_seen(*c));
+        all = all_of(all, read_seen(*c));
     }
     ASSERT_TRUE(c->replies().at(0).complete);
     EXPECT_EQ(messages(all).size(), 21U);
@@ -204,7 +204,7 @@ TEST_P(resuming, again_and_again) {
 // The second of two who came back takes the stream over; the first one ends without the answer.
 TEST_P(resuming, the_latest_to_return_gets_the_rest) {
     client& c = w.connect();
-    c.send(steps(session, 4, 100));
+    c.send(call_steps(session, 4, 100));
     const seen_events before = read_seen(c);
     c.peer().reset();
     client& early = w.connect();
@@ -215,7 +215,7 @@ TEST_P(resuming, the_latest_to_return_gets_the_rest) {
     EXPECT_TRUE(early.replies().at(0).complete);
     w.pass_ms(500);
     EXPECT_TRUE(late.replies().at(0).complete);
-    const seen_events all = joined(before, read_seen(late));
+    const seen_events all = all_of(before, read_seen(late));
     EXPECT_EQ(messages(all).size(), 5U);
     expect_in_order(all);
     EXPECT_LT(messages(read_seen(early)).size(), 4U);
@@ -225,7 +225,7 @@ TEST_P(resuming, the_latest_to_return_gets_the_rest) {
 TEST_P(resuming, an_id_that_names_nothing_is_refused) {
     const std::string other = w.open_session(GetParam());
     client& c = w.connect();
-    c.send(steps(session, 2, 0));
+    c.send(call_steps(session, 2, 0));
     const seen_events all = read_seen(c);
     const auto last = event_id::parse(all.back().id);
     ASSERT_TRUE(last);
@@ -244,7 +244,7 @@ TEST_P(resuming, an_id_that_names_nothing_is_refused) {
     EXPECT_EQ(r.status, 400);
     client& again = w.connect();
     again.send(come_back(session, all[0].id));
-    EXPECT_EQ(joined({all[0]}, read_seen(again)), all);
+    EXPECT_EQ(all_of({all[0]}, read_seen(again)), all);
     EXPECT_EQ(w.left(), "");
 }
 
@@ -263,7 +263,7 @@ TEST_P(resuming_much, too_many_bytes_while_away_are_an_honest_error) {
     // Other calls of the session push out what the absent one says.
     w.pass_ms(200);
     for (int i = 0; i < 2; ++i) {
-        w.connect().send(flood(session, 40));
+        w.connect().send(call_flood(session, 40));
     }
     EXPECT_EQ(refusal(before.back().id), "400 Events behind Last-Event-ID were dropped");
     EXPECT_EQ(w.left(), "");
@@ -271,7 +271,7 @@ TEST_P(resuming_much, too_many_bytes_while_away_are_an_honest_error) {
 
 TEST_P(resuming, too_many_events_while_away_are_an_honest_error) {
     client& c = w.connect();
-    c.send(steps(session, static_cast<int>(limits::session_events_max) + 1, 1));
+    c.send(call_steps(session, static_cast<int>(limits::session_events_max) + 1, 1));
     const seen_events before = read_seen(c);
     ASSERT_FALSE(before.empty());
     c.peer().reset();
@@ -287,7 +287,7 @@ TEST_P(resuming, too_many_events_while_away_are_an_honest_error) {
     // Whoever is far enough gets the rest, with the answer.
     client& again = w.connect();
     again.send(come_back(session, more.back().id));
-    const seen_events all = joined(more, read_seen(again));
+    const seen_events all = all_of(more, read_seen(again));
     EXPECT_TRUE(parsed(all.back().data)["result"].exists());
     expect_in_order(all);
     EXPECT_EQ(w.left(), "");
@@ -295,7 +295,7 @@ TEST_P(resuming, too_many_events_while_away_are_an_honest_error) {
 
 TEST_P(resuming, too_long_an_absence_is_an_honest_error) {
     client& c = w.connect();
-    c.send(steps(session, 3, 10));
+    c.send(call_steps(session, 3, 10));
     const seen_events before = read_seen(c);
     client& open = w.connect();
     open.send(legacy_call(session, "2", "steps", R"({"count":2,"pause":1000000})",
@@ -313,7 +313,7 @@ TEST_P(resuming, too_long_an_absence_is_an_honest_error) {
     EXPECT_FALSE(again.replies().at(0).complete);
     // What it says next is seen, and so is the answer.
     w.pass_ms(2'000'000);
-    const seen_events all = joined(early, read_seen(again));
+    const seen_events all = all_of(early, read_seen(again));
     EXPECT_EQ(messages(all).size(), 3U);
     expect_in_order(all);
     EXPECT_EQ(w.left(), "");
@@ -334,7 +334,7 @@ TEST_P(resuming, a_handler_does_not_run_ahead_of_who_returned) {
     again.send(come_back(session, before.back().id));
     w.pass_ms(200);
     EXPECT_TRUE(again.replies().at(0).complete);
-    const seen_events all = joined(before, read_seen(again));
+    const seen_events all = all_of(before, read_seen(again));
     EXPECT_EQ(messages(all).size(), static_cast<std::size_t>(count) + 1);
     expect_in_order(all);
     EXPECT_EQ(w.left(), "");
@@ -347,7 +347,7 @@ TEST_P(resuming, a_handler_does_not_run_ahead_of_who_returned) {
 TEST_P(resuming_much, a_slow_reader_who_returned_holds_the_handler_back) {
     client& c = w.connect();
     c.peer().block(true);
-    c.send(flood(session, 100));
+    c.send(call_flood(session, 100));
     const std::size_t said = w.on.record.size();
     EXPECT_LE(said, 10U);
     client& again = w.connect();
@@ -372,7 +372,7 @@ TEST_P(resuming_much, a_slow_reader_who_returned_holds_the_handler_back) {
 TEST_P(resuming_much, a_connection_that_hangs_does_not_hold_up_the_next_one) {
     client& c = w.connect();
     c.peer().block(true);
-    c.send(flood(session, 30));
+    c.send(call_flood(session, 30));
     EXPECT_LE(w.on.record.size(), 10U);
     client& again = w.connect();
     again.send(come_back(session, "1-1"));
@@ -391,7 +391,7 @@ TEST_P(resuming_much, a_slow_reader_who_leaves_again_frees_the_handler) {
         const std::string of = w.open_session(GetParam());
         client& c = w.connect();
         c.peer().block(true);
-        c.send(flood(of, 20));
+        c.send(call_flood(of, 20));
         client& again = w.connect();
         again.peer().block(true);
         again.send(come_back(of, "1-1"));
@@ -417,12 +417,12 @@ TEST_P(resuming_much, a_slow_reader_who_leaves_again_frees_the_handler) {
 
 TEST_P(resuming, of_two_streams_each_change_is_on_exactly_one) {
     std::vector<client*> all{&w.connect()};
-    all[0]->send(listen(session));
+    all[0]->send(listen_in(session));
     std::size_t changes = 0;
     for (int round = 0; round < 12; ++round) {
         if (round % 3 == 0) {
             all.push_back(&w.connect());
-            all.back()->send(listen(session));
+            all.back()->send(listen_in(session));
         } else if (round % 4 == 1) {
             all.back()->peer().reset();
             w.settle();
@@ -449,7 +449,7 @@ TEST_P(resuming, of_two_streams_each_change_is_on_exactly_one) {
 
 TEST_P(resuming, a_stream_without_a_call_at_every_byte) {
     client* c = &w.connect();
-    c->send(listen(session));
+    c->send(listen_in(session));
     for (int i = 0; i < 3; ++i) {
         w.host.resources_changed();
         w.settle();
@@ -465,7 +465,7 @@ TEST_P(resuming, a_stream_without_a_call_at_every_byte) {
         w.settle();
         c = &w.connect();
         c->send(come_back(session, before.back().id));
-        ASSERT_EQ(joined(before, read_seen(*c)), said) << at;
+        ASSERT_EQ(all_of(before, read_seen(*c)), said) << at;
     }
     // And it goes on, also with what happened while nobody was there.
     c->peer().reset();
@@ -476,14 +476,14 @@ TEST_P(resuming, a_stream_without_a_call_at_every_byte) {
     c->send(come_back(session, said.back().id));
     w.host.prompts_changed();
     w.settle();
-    const seen_events all = joined(said, read_seen(*c));
+    const seen_events all = all_of(said, read_seen(*c));
     EXPECT_EQ(messages(all).size(), 5U);
     expect_in_order(all);
 }
 
 TEST_P(resuming, changes_that_were_dropped_are_an_honest_error) {
     client& c = w.connect();
-    c.send(listen(session));
+    c.send(listen_in(session));
     w.host.tools_changed();
     w.settle();
     const std::string last = read_seen(c).back().id;

@@ -9,21 +9,21 @@
 namespace pillion::mcp {
 namespace {
 
-constexpr std::string_view names[] = {"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25",
-                                      "2026-07-28"};
+constexpr std::string_view revision_names[] = {"2024-11-05", "2025-03-26", "2025-06-18",
+                                               "2025-11-25", "2026-07-28"};
 
 TEST(revision, names_and_revisions_are_one_to_one) {
     for (std::size_t i = 0; i < revisions; ++i) {
-        EXPECT_EQ(name_of(static_cast<revision>(i)), names[i]);
-        ASSERT_TRUE(find_revision(names[i]).has_value());
-        EXPECT_EQ(*find_revision(names[i]), static_cast<revision>(i));
+        EXPECT_EQ(name_of(static_cast<revision>(i)), revision_names[i]);
+        ASSERT_TRUE(find_revision(revision_names[i]).has_value());
+        EXPECT_EQ(*find_revision(revision_names[i]), static_cast<revision>(i));
     }
     EXPECT_EQ(name_of(modern), "2026-07-28");
     EXPECT_EQ(name_of(latest_legacy), "2025-11-25");
 }
 
 TEST(revision, near_misses_are_unknown) {
-    for (const std::string_view good : names) {
+    for (const std::string_view good : revision_names) {
         std::string text(good);
         EXPECT_FALSE(find_revision(text + " "));
         EXPECT_FALSE(find_revision(text.substr(0, text.size() - 1)));
@@ -44,7 +44,7 @@ TEST(revision, all_are_listed_newest_first) {
     ASSERT_TRUE(doc.ok());
     ASSERT_EQ(doc->root().size(), revisions);
     for (std::size_t i = 0; i < revisions; ++i) {
-        EXPECT_EQ(doc->root()[i].str(), names[revisions - 1 - i]);
+        EXPECT_EQ(doc->root()[i].str(), revision_names[revisions - 1 - i]);
     }
 }
 
@@ -58,7 +58,7 @@ TEST(revision, features_by_revision) {
         for (std::size_t i = 0; i < first; ++i) {
             EXPECT_FALSE(has(static_cast<revision>(i)));
         }
-        return first < revisions ? names[first] : "never";
+        return first < revisions ? revision_names[first] : "never";
     };
     EXPECT_EQ(since([](revision r) noexcept { return has_audio(r); }), "2025-03-26");
     EXPECT_EQ(since([](revision r) noexcept { return has_tool_annotations(r); }), "2025-03-26");

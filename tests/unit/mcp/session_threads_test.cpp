@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t shards = 4;
 
-session_ref make(std::size_t owner) {
+session_ref session_of(std::size_t owner) {
     return std::make_shared<session>(session_table::new_id(owner), owner, revision::r2025_03_26,
                                      "{}", "client", "1", 0);
 }
@@ -23,7 +23,7 @@ TEST(session_threads, each_session_ends_exactly_once_whoever_ends_it) {
     session_table table(shards, 100'000);
     std::vector<session_ref> all;
     for (std::size_t i = 0; i < 4000; ++i) {
-        all.push_back(make(i % shards));
+        all.push_back(session_of(i % shards));
         ASSERT_TRUE(table.insert(all.back()));
     }
     std::atomic<std::size_t> ended{0};
@@ -84,7 +84,7 @@ TEST(session_threads, the_cap_holds_while_many_insert) {
     for (std::size_t t = 0; t < shards; ++t) {
         threads.emplace_back([&, t] {
             for (int i = 0; i < 400; ++i) {
-                taken += table.insert(make(t)) ? 1 : 0;
+                taken += table.insert(session_of(t)) ? 1 : 0;
             }
         });
     }
@@ -96,7 +96,7 @@ TEST(session_threads, the_cap_holds_while_many_insert) {
 }
 
 TEST(session_threads, streams_and_subscriptions_of_one_session_from_many_threads) {
-    const session_ref s = make(0);
+    const session_ref s = session_of(0);
     std::vector<std::thread> threads;
     for (int t = 0; t < 4; ++t) {
         threads.emplace_back([&, t] {

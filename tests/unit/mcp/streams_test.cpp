@@ -20,7 +20,7 @@ class batches {
 const std::string echo_a = call_body("1", "echo", R"({"text":"a"})");
 const std::string echo_b = call_body("\"2\"", "echo", R"({"text":"b"})");
 
-std::string array(std::initializer_list<std::string> members) {
+std::string batch(std::initializer_list<std::string> members) {
     std::string out = "[";
     for (const std::string& m : members) {
         out += (out.size() > 1 ? "," : "") + m;
@@ -30,7 +30,7 @@ std::string array(std::initializer_list<std::string> members) {
 
 TEST(batches, requests_are_answered_in_one_array) {
     batches b;
-    const http_reply r = b.ask(array({echo_a, message("", "notifications/initialized", ""), echo_b,
+    const http_reply r = b.ask(batch({echo_a, message("", "notifications/initialized", ""), echo_b,
                                       message("3", "nonsense", "")}));
     EXPECT_EQ(r.status, 200);
     EXPECT_FALSE(r.streamed());
@@ -44,7 +44,7 @@ TEST(batches, requests_are_answered_in_one_array) {
 
 TEST(batches, nothing_to_answer_is_202) {
     batches b;
-    const http_reply r = b.ask(array(
+    const http_reply r = b.ask(batch(
         {message("", "notifications/initialized", ""), R"({"jsonrpc":"2.0","id":4,"result":{}})"}));
     EXPECT_EQ(r.status, 202);
     EXPECT_EQ(r.body, "");
@@ -53,7 +53,7 @@ TEST(batches, nothing_to_answer_is_202) {
 
 TEST(batches, bad_members_get_an_error_each) {
     batches b;
-    const parsed p(b.ask(array({"7", "[]", R"({"jsonrpc":"2.0","id":9})", echo_a})).body);
+    const parsed p(b.ask(batch({"7", "[]", R"({"jsonrpc":"2.0","id":9})", echo_a})).body);
     ASSERT_EQ(p.root().size(), 4U) << p.raw();
     for (std::size_t i = 0; i < 3; ++i) {
         EXPECT_EQ(p.root()[i]["error"]["code"].i64(), -32600);
@@ -64,7 +64,7 @@ TEST(batches, bad_members_get_an_error_each) {
 
 TEST(batches, initialize_inside_is_refused_alone) {
     batches b;
-    const parsed p(b.ask(array({initialize_body("2025-03-26", "0"), echo_a})).body);
+    const parsed p(b.ask(batch({initialize_body("2025-03-26", "0"), echo_a})).body);
     ASSERT_EQ(p.root().size(), 2U);
     EXPECT_EQ(p.root()[0]["error"]["code"].i64(), -32600);
     EXPECT_TRUE(p.root()[1]["result"].is_object());
@@ -80,26 +80,26 @@ TEST(batches, empty_too_long_and_sessionless_ones_are_400) {
         many += "," + echo_a;
     }
     EXPECT_EQ(b.ask(many + "]").status, 400);
-    EXPECT_EQ(b.c.ask(http_request("POST", {}, array({echo_a}))).status, 400);
+    EXPECT_EQ(b.c.ask(http_request("POST", {}, batch({echo_a}))).status, 400);
     EXPECT_EQ(b.w.left(), "");
 }
 
 TEST(batches, exist_in_2025_03_26_alone) {
     batches b;
     for (const char* version : {"2024-11-05", "2025-06-18", "2025-11-25"}) {
-        const http_reply r = b.c.ask(legacy_post(b.w.open_session(version), array({echo_a})));
+        const http_reply r = b.c.ask(legacy_post(b.w.open_session(version), batch({echo_a})));
         EXPECT_EQ(r.status, 400);
         EXPECT_EQ(parsed(r.body).code(), -32600);
     }
     EXPECT_EQ(b.c.ask(http_request("POST", {{"MCP-Protocol-Version", "2026-07-28"}},
-                                   array({modern_body("1", "tools/list")})))
+                                   batch({modern_body("1", "tools/list")})))
                   .status,
               400);
 }
 
 TEST(batches, a_member_that_speaks_before_the_end_makes_it_a_stream) {
     batches b;
-    const http_reply r = b.ask(array(
+    const http_reply r = b.ask(batch(
         {echo_a, call_body("5", "steps", R"({"count":2})", R"("progressToken":"t")"), echo_b}));
     ASSERT_TRUE(r.streamed() && r.complete);
     ASSERT_EQ(r.events.size(), 5U) << r.body;
@@ -115,7 +115,7 @@ TEST(batches, a_member_that_speaks_before_the_end_makes_it_a_stream) {
 
 TEST(batches, slow_members_are_waited_for_cancelled_ones_are_left_out) {
     batches b;
-    b.c.send(legacy_post(b.session, array({call_body("1", "nap", R"({"ms":300})"),
+    b.c.send(legacy_post(b.session, batch({call_body("1", "nap", R"({"ms":300})"),
                                            call_body("2", "watch"), echo_b})));
     EXPECT_TRUE(b.c.replies().empty());
     b.w.connect().ask(
@@ -130,7 +130,7 @@ TEST(batches, slow_members_are_waited_for_cancelled_ones_are_left_out) {
 
 TEST(batches, deadline_of_a_member_is_its_own) {
     batches b;
-    b.c.send(legacy_post(b.session, array({call_body("1", "stubborn"), echo_b})));
+    b.c.send(legacy_post(b.session, batch({call_body("1", "stubborn"), echo_b})));
     b.w.pass_ms(1100);
     const parsed p(b.c.replies().at(0).body);
     ASSERT_EQ(p.root().size(), 2U);
@@ -141,7 +141,7 @@ TEST(batches, deadline_of_a_member_is_its_own) {
 
 TEST(batches, go_on_without_their_client) {
     batches b;
-    b.c.send(legacy_post(b.session, array({call_body("1", "nap", R"({"ms":300})"),
+    b.c.send(legacy_post(b.session, batch({call_body("1", "nap", R"({"ms":300})"),
                                            call_body("2", "steps", R"({"count":9,"pause":50})",
                                                      R"("progressToken":1)")})));
     b.c.peer().reset();
@@ -153,7 +153,7 @@ TEST(batches, go_on_without_their_client) {
 
 // ---- listening (2026-07-28) ----
 
-std::string listen(std::string_view id, std::string_view filters) {
+std::string listen_for(std::string_view id, std::string_view filters) {
     return modern_post(
         "subscriptions/listen", "",
         modern_body(id, "subscriptions/listen", R"("notifications":)" + std::string(filters)));
@@ -175,7 +175,7 @@ TEST(listening, is_acknowledged_first_with_what_is_honoured) {
     for (const row& r : rows) {
         for (const char* id : {"7", "\"7\""}) {
             client& c = w.connect();
-            c.send(listen(id, r.filters));
+            c.send(listen_for(id, r.filters));
             const http_reply got = c.replies().at(0);
             EXPECT_FALSE(got.complete);
             ASSERT_EQ(got.events.size(), 1U);
@@ -193,7 +193,7 @@ TEST(listening, malformed_filters_are_refused) {
     client& c = w.connect();
     for (const char* filters : {"7", "null", "[]", R"({"resourceSubscriptions":"x"})",
                                 R"({"resourceSubscriptions":[1]})", R"({"toolsListChanged":1})"}) {
-        EXPECT_EQ(c.ask_message(listen("1", filters)).code(), -32602) << filters;
+        EXPECT_EQ(c.ask_message(listen_for("1", filters)).code(), -32602) << filters;
     }
     EXPECT_EQ(c.ask_message(modern_post("subscriptions/listen", "",
                                         modern_body("1", "subscriptions/listen")))
@@ -206,8 +206,8 @@ TEST(listening, only_what_was_asked_for_is_told_with_the_tag) {
     world w;
     client& tools = w.connect();
     client& items = w.connect();
-    tools.send(listen("1", R"({"toolsListChanged":true})"));
-    items.send(listen("\"b\"", R"({"resourceSubscriptions":["test://a","test://b"]})"));
+    tools.send(listen_for("1", R"({"toolsListChanged":true})"));
+    items.send(listen_for("\"b\"", R"({"resourceSubscriptions":["test://a","test://b"]})"));
     w.host.tools_changed();
     w.host.prompts_changed();
     w.host.resources_changed();
@@ -229,7 +229,7 @@ TEST(listening, only_what_was_asked_for_is_told_with_the_tag) {
 TEST(listening, has_no_deadline_and_ends_with_a_result_when_the_server_drains) {
     world w;
     client& c = w.connect();
-    c.send(listen("3", R"({"toolsListChanged":true})"));
+    c.send(listen_for("3", R"({"toolsListChanged":true})"));
     w.pass_ms(3'600'000);
     EXPECT_FALSE(c.replies().at(0).complete);
     EXPECT_EQ(c.replies().at(0).events.size(), 1U);
@@ -248,7 +248,7 @@ TEST(listening, has_no_deadline_and_ends_with_a_result_when_the_server_drains) {
 TEST(listening, a_client_that_goes_is_forgotten) {
     world w;
     client& c = w.connect();
-    c.send(listen("3", R"({"toolsListChanged":true})"));
+    c.send(listen_for("3", R"({"toolsListChanged":true})"));
     c.peer().reset();
     EXPECT_EQ(w.left(), "");
     w.host.tools_changed();

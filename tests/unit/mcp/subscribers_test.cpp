@@ -25,7 +25,7 @@ class told_provider final : public resource_provider {
     std::string told;
 };
 
-class subscribing : public ::testing::Test {
+class subscribers : public ::testing::Test {
  public:
     std::shared_ptr<told_provider> provider = std::make_shared<told_provider>();
     world w{[this] {
@@ -60,7 +60,7 @@ class subscribing : public ::testing::Test {
     }
 };
 
-TEST_F(subscribing, the_first_and_the_last_count) {
+TEST_F(subscribers, the_first_and_the_last_count) {
     const std::string one = w.open_session("2025-06-18");
     const std::string two = w.open_session("2025-11-25");
     ask(one, true, "own://a");
@@ -80,7 +80,7 @@ TEST_F(subscribing, the_first_and_the_last_count) {
     EXPECT_EQ(wanted(), 0U);
 }
 
-TEST_F(subscribing, others_resources_are_none_of_its_business) {
+TEST_F(subscribers, others_resources_are_none_of_its_business) {
     const std::string s = w.open_session("2025-06-18");
     ask(s, true, "test://a");
     listen(R"(["test://a","else://b"])");
@@ -88,7 +88,7 @@ TEST_F(subscribing, others_resources_are_none_of_its_business) {
     EXPECT_EQ(wanted(), 2U);
 }
 
-TEST_F(subscribing, a_session_that_is_deleted_takes_its_own_back) {
+TEST_F(subscribers, a_session_that_is_deleted_takes_its_own_back) {
     const std::string s = w.open_session("2025-06-18");
     ask(s, true, "own://a");
     EXPECT_EQ(told(), "+a");
@@ -98,7 +98,7 @@ TEST_F(subscribing, a_session_that_is_deleted_takes_its_own_back) {
     EXPECT_EQ(wanted(), 0U);
 }
 
-TEST_F(subscribing, a_session_that_expires_takes_its_own_back) {
+TEST_F(subscribers, a_session_that_expires_takes_its_own_back) {
     const std::string s = w.open_session("2025-06-18");
     ask(s, true, "own://a");
     w.pass_ms(50'000);
@@ -108,7 +108,7 @@ TEST_F(subscribing, a_session_that_expires_takes_its_own_back) {
     EXPECT_EQ(wanted(), 0U);
 }
 
-TEST_F(subscribing, pipes_and_streams_take_their_own_back) {
+TEST_F(subscribers, pipes_and_streams_take_their_own_back) {
     {
         pipe_end pipe(w);
         pipe.line(initialize_body("2025-06-18"));
@@ -127,7 +127,7 @@ TEST_F(subscribing, pipes_and_streams_take_their_own_back) {
     EXPECT_EQ(wanted(), 0U);
 }
 
-TEST_F(subscribing, listening_counts_as_long_as_it_lasts) {
+TEST_F(subscribers, listening_counts_as_long_as_it_lasts) {
     const std::string s = w.open_session("2025-06-18");
     ask(s, true, "own://a");
     client& one = listen(R"(["own://a","own://b","own://b","own://c"])");
@@ -146,7 +146,7 @@ TEST_F(subscribing, listening_counts_as_long_as_it_lasts) {
 }
 
 // A subscription that is refused for its number is not counted either.
-TEST_F(subscribing, one_too_many_is_not_counted) {
+TEST_F(subscribers, one_too_many_is_not_counted) {
     const std::string s = w.open_session("2025-06-18");
     client& c = w.connect();
     int refused = 0;

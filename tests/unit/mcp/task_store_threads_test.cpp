@@ -10,7 +10,7 @@
 namespace pillion::mcp {
 namespace {
 
-task_record record(const std::string& id, std::int64_t ttl_ms) {
+task_record task_of(const std::string& id, std::int64_t ttl_ms) {
     task_record r;
     r.id = id;
     r.session = "s" + id.substr(0, 1);
@@ -23,7 +23,7 @@ TEST(task_store_threads, each_task_ends_exactly_once_whoever_ends_it) {
     constexpr int tasks = 800;
     constexpr int threads = 6;
     for (int i = 0; i < tasks; ++i) {
-        ASSERT_NE(store.insert(record(std::to_string(i), 1000)), nullptr);
+        ASSERT_NE(store.insert(task_of(std::to_string(i), 1000)), nullptr);
     }
     std::atomic<int> ended{0};
     std::latch start(threads);
@@ -66,7 +66,7 @@ TEST(task_store_threads, what_expires_is_counted_once) {
     const auto maker = [&](int which) {
         start.arrive_and_wait();
         for (int i = 0; i < 3000; ++i) {
-            made += store.insert(record(std::to_string(which * 10'000 + i), i % 3)) ? 1 : 0;
+            made += store.insert(task_of(std::to_string(which * 10'000 + i), i % 3)) ? 1 : 0;
         }
     };
     const auto expirer = [&] {

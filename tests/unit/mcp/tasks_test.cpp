@@ -46,7 +46,7 @@ task<tool_result> ask_twice(context& ctx, json::view args) {
                      : ctx.error(second.error());
 }
 
-task<tool_result> throws(context& ctx) {
+task<tool_result> throws_at_once(context& ctx) {
     co_await ctx.yield();
     throw std::runtime_error("secret of the handler");
 }
@@ -64,7 +64,7 @@ void add(server& s) {
         .run(&job);
     s.tool("deaf").as_task(task_support::optional).run(&deaf);
     s.tool("ask").input(object().open()).as_task(task_support::optional).run(&ask_twice);
-    s.tool("throws").as_task(task_support::optional).run(&throws);
+    s.tool("throws").as_task(task_support::optional).run(&throws_at_once);
 }
 
 world_options with_jobs() {

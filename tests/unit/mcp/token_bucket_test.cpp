@@ -6,34 +6,34 @@
 namespace pillion::mcp {
 namespace {
 
-constexpr std::int64_t second = 1'000'000'000;
+constexpr std::int64_t one_second = 1'000'000'000;
 
 TEST(token_bucket, gives_its_burst_at_once_and_then_one_per_period) {
     const bucket_rate rate = bucket_rate::of(10, 3);
     token_bucket b;
-    const std::int64_t now = 7 * second;
+    const std::int64_t now = 7 * one_second;
     for (int i = 0; i < 3; ++i) {
         EXPECT_EQ(b.take(rate, now), 0) << i;
     }
-    EXPECT_EQ(b.take(rate, now), second / 10);
-    EXPECT_EQ(b.take(rate, now + second / 10 - 1), 1);
-    EXPECT_EQ(b.take(rate, now + second / 10), 0);
-    EXPECT_EQ(b.take(rate, now + second / 10), second / 10);
+    EXPECT_EQ(b.take(rate, now), one_second / 10);
+    EXPECT_EQ(b.take(rate, now + one_second / 10 - 1), 1);
+    EXPECT_EQ(b.take(rate, now + one_second / 10), 0);
+    EXPECT_EQ(b.take(rate, now + one_second / 10), one_second / 10);
     // Full again, and no fuller than that.
     for (int i = 0; i < 3; ++i) {
-        EXPECT_EQ(b.take(rate, now + 100 * second), 0) << i;
+        EXPECT_EQ(b.take(rate, now + 100 * one_second), 0) << i;
     }
-    EXPECT_GT(b.take(rate, now + 100 * second), 0);
+    EXPECT_GT(b.take(rate, now + 100 * one_second), 0);
 }
 
 TEST(token_bucket, a_refusal_costs_nothing) {
     const bucket_rate rate = bucket_rate::of(1, 1);
     token_bucket b;
-    ASSERT_EQ(b.take(rate, second), 0);
+    ASSERT_EQ(b.take(rate, one_second), 0);
     for (int i = 0; i < 1000; ++i) {
-        EXPECT_EQ(b.take(rate, second), second);
+        EXPECT_EQ(b.take(rate, one_second), one_second);
     }
-    EXPECT_EQ(b.take(rate, 2 * second), 0);
+    EXPECT_EQ(b.take(rate, 2 * one_second), 0);
 }
 
 // Asked every microsecond for ten minutes of virtual time.
@@ -43,8 +43,8 @@ TEST(token_bucket, never_gives_more_than_the_rate_however_odd_it_is) {
         const bucket_rate rate = bucket_rate::of(per_second, burst);
         token_bucket b;
         std::int64_t given = 0;
-        constexpr std::int64_t step = second / 2003;
-        constexpr std::int64_t length = 600 * second;
+        constexpr std::int64_t step = one_second / 2003;
+        constexpr std::int64_t length = 600 * one_second;
         for (std::int64_t at = 0; at < length; at += step) {
             given += b.take(rate, at) == 0 ? 1 : 0;
         }
@@ -70,7 +70,7 @@ TEST(token_bucket, extreme_rates_do_not_overflow) {
             const bucket_rate rate = bucket_rate::of(per_second, burst);
             EXPECT_TRUE(rate.limited());
             token_bucket b;
-            constexpr std::int64_t century = second * 86'400 * 365 * 100;
+            constexpr std::int64_t century = one_second * 86'400 * 365 * 100;
             EXPECT_EQ(b.take(rate, century), 0);
             EXPECT_GE(rate.depth_ns, rate.period_ns);
         }
@@ -85,15 +85,15 @@ TEST(token_bucket, another_rate_counts_from_the_next_token_on) {
     for (int i = 0; i < 100; ++i) {
         ASSERT_EQ(b.take(wide, 0), 0);
     }
-    EXPECT_EQ(b.take(narrow, 0), 100 * second);
-    EXPECT_EQ(b.take(narrow, 100 * second), 0);
+    EXPECT_EQ(b.take(narrow, 0), 100 * one_second);
+    EXPECT_EQ(b.take(narrow, 100 * one_second), 0);
 }
 
 TEST(retry_seconds, are_whole_and_at_least_one) {
     EXPECT_EQ(retry_seconds(0), 1U);
     EXPECT_EQ(retry_seconds(1), 1U);
-    EXPECT_EQ(retry_seconds(second), 1U);
-    EXPECT_EQ(retry_seconds(second + 1), 2U);
+    EXPECT_EQ(retry_seconds(one_second), 1U);
+    EXPECT_EQ(retry_seconds(one_second + 1), 2U);
     EXPECT_EQ(retry_seconds(INT64_MAX), 86'400U);
 }
 

@@ -33,7 +33,7 @@ task<tool_result> work(tally& t, context& ctx, json::view args) {
     co_return ctx.text("did ", args["name"].str());
 }
 
-world_options with_tools(tally& t, std::int64_t timeout_ms = 10'000) {
+world_options with_gates(tally& t, std::int64_t timeout_ms = 10'000) {
     world_options o;
     o.timeout_ms = timeout_ms;
     o.more = [&t](server& s) {
@@ -74,7 +74,7 @@ struct gate : ::testing::Test {
 };
 
 TEST_F(gate, calls_run_one_after_the_other_in_their_order) {
-    world w(with_tools(t));
+    world w(with_gates(t));
     client& a = w.connect();
     client& b = w.connect();
     client& c = w.connect();
@@ -98,7 +98,7 @@ TEST_F(gate, calls_run_one_after_the_other_in_their_order) {
 }
 
 TEST_F(gate, a_full_queue_refuses_at_once) {
-    world w(with_tools(t));
+    world w(with_gates(t));
     std::vector<client*> in;
     for (const char* name : {"a", "b", "c"}) {
         in.push_back(&w.connect());
@@ -119,7 +119,7 @@ TEST_F(gate, a_full_queue_refuses_at_once) {
 }
 
 TEST_F(gate, without_a_queue_the_second_is_refused) {
-    world w(with_tools(t));
+    world w(with_gates(t));
     w.connect().send(doing("strict", "a", 50));
     EXPECT_EQ(w.connect().ask(doing("strict", "b", 0)).status, 503);
     w.pass_ms(60);
@@ -129,7 +129,7 @@ TEST_F(gate, without_a_queue_the_second_is_refused) {
 
 // The first calls tell how long the tool takes; from then on it is known who would be too late.
 TEST_F(gate, who_would_get_its_turn_after_its_deadline_is_refused_at_once) {
-    world w(with_tools(t, 1000));
+    world w(with_gates(t, 1000));
     client& first = w.connect();
     ASSERT_EQ(first.send(doing("two", "learn", 400)).replies().size(), 0U);
     w.pass_ms(410);
@@ -152,7 +152,7 @@ TEST_F(gate, who_would_get_its_turn_after_its_deadline_is_refused_at_once) {
 }
 
 TEST_F(gate, a_deadline_passes_while_it_waits) {
-    world w(with_tools(t, 300));
+    world w(with_gates(t, 300));
     client& a = w.connect();
     client& b = w.connect();
     a.send(doing("one", "a", 10'000));
@@ -174,17 +174,17 @@ TEST_F(gate, a_deadline_passes_while_it_waits) {
     expect_free(w);
 }
 
-task<tool_result> deaf(stage*& on, context& ctx) {
+task<tool_result> deaf_on(stage*& on, context& ctx) {
     co_await on->gate.wait();
     co_return ctx.text("late");
 }
 
 TEST_F(gate, one_that_ignores_its_deadline_keeps_its_place_to_its_end) {
-    world_options o = with_tools(t, 300);
+    world_options o = with_gates(t, 300);
     stage* on = nullptr;
     o.more = [&, more = o.more](server& s) {
         more(s);
-        s.tool("deaf").max_concurrent(1).run([&on](context& ctx) { return deaf(on, ctx); });
+        s.tool("deaf").max_concurrent(1).run([&on](context& ctx) { return deaf_on(on, ctx); });
     };
     world w(o);
     on = &w.on;
@@ -205,7 +205,7 @@ TEST_F(gate, one_that_ignores_its_deadline_keeps_its_place_to_its_end) {
 }
 
 TEST_F(gate, a_client_that_leaves_the_queue_lets_the_next_one_up) {
-    world w(with_tools(t));
+    world w(with_gates(t));
     w.connect().send(doing("one", "a", 100));
     client& b = w.connect();
     b.send(doing("one", "b", 100));
@@ -221,7 +221,7 @@ TEST_F(gate, a_client_that_leaves_the_queue_lets_the_next_one_up) {
 }
 
 TEST_F(gate, a_cancellation_takes_a_call_out_of_the_queue) {
-    world w(with_tools(t));
+    world w(with_gates(t));
     pipe_end p(w);
     p.line(modern_body("1", "tools/call", call_params("one", R"({"name":"a","ms":100})")));
     p.line(modern_body("2", "tools/call", call_params("one", R"({"name":"b"})")));
@@ -242,7 +242,7 @@ TEST_F(gate, a_cancellation_takes_a_call_out_of_the_queue) {
 }
 
 TEST_F(gate, a_handler_that_throws_gives_its_place_back) {
-    world w(with_tools(t));
+    world w(with_gates(t));
     client& a = w.connect();
     client& b = w.connect();
     a.send(doing("one", "a", 20, R"(,"throw":true)"));
@@ -255,7 +255,7 @@ TEST_F(gate, a_handler_that_throws_gives_its_place_back) {
 }
 
 TEST_F(gate, plain_functions_pass_it_too) {
-    world w(with_tools(t));
+    world w(with_gates(t));
     client& a = w.connect();
     for (int i = 0; i < 3; ++i) {
         EXPECT_EQ(a.ask_message(doing("plain", "p", 0)).text(), "plain");
@@ -265,7 +265,7 @@ TEST_F(gate, plain_functions_pass_it_too) {
 
 // The server goes down: who still waits for a place hears so.
 TEST_F(gate, a_shutdown_answers_those_who_wait) {
-    world w(with_tools(t));
+    world w(with_gates(t));
     client& a = w.connect();
     client& b = w.connect();
     a.send(doing("one", "a", 5000));
@@ -280,7 +280,7 @@ TEST_F(gate, a_shutdown_answers_those_who_wait) {
 }
 
 TEST_F(gate, a_tool_has_a_rate_for_everybody_together) {
-    world w(with_tools(t));
+    world w(with_gates(t));
     EXPECT_EQ(w.connect().ask(doing("rare", "a", 0)).status, 200);
     EXPECT_EQ(w.connect().ask(doing("rare", "b", 0)).status, 200);
     const http_reply r = w.connect().ask(doing("rare", "c", 0));
@@ -299,7 +299,7 @@ TEST_F(gate, a_tool_has_a_rate_for_everybody_together) {
 
 // As a task the call is answered at once and takes its turn whenever it comes.
 TEST_F(gate, a_task_waits_for_its_place_beyond_any_deadline) {
-    world_options o = with_tools(t, 300);
+    world_options o = with_gates(t, 300);
     o.more = [&, more = o.more](server& s) {
         more(s);
         s.tool("job")

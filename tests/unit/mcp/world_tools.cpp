@@ -20,7 +20,7 @@ class inside {
     stage& on_;
 };
 
-std::string_view name_of(stop_cause why) {
+std::string_view name_of_cause(stop_cause why) {
     switch (why) {
         case stop_cause::none:
             return "none";
@@ -53,14 +53,14 @@ task<tool_result> nap(stage& on, context& ctx, json::view args) {
 task<tool_result> stubborn(stage& on, context& ctx) {
     const inside here(on);
     co_await on.gate.wait();
-    on.record.push_back(std::string("stubborn: ") + std::string(name_of(ctx.why_stopped())));
+    on.record.push_back(std::string("stubborn: ") + std::string(name_of_cause(ctx.why_stopped())));
     co_return ctx.text("late");
 }
 
 task<tool_result> watch(stage& on, context& ctx) {
     const inside here(on);
     co_await ctx.until_stopped();
-    on.record.push_back(std::string("watch: ") + std::string(name_of(ctx.why_stopped())));
+    on.record.push_back(std::string("watch: ") + std::string(name_of_cause(ctx.why_stopped())));
     co_return ctx.text("stopped");
 }
 

@@ -8,7 +8,7 @@
 namespace pillion::schema_check {
 namespace {
 
-struct one_case {
+struct format_case {
     const char* format;
     std::vector<std::string> good;
     std::vector<std::string> bad;
@@ -16,7 +16,7 @@ struct one_case {
 
 TEST(format, table) {
     const std::string long_label(63, 'a');
-    const std::vector<one_case> cases = {
+    const std::vector<format_case> cases = {
         {"date", {"2024-02-29", "0000-01-01"}, {"2023-02-29", "1900-02-29", "2024-13-01", ""}},
         {"time",
          {"23:59:60Z", "00:29:60-23:30"},
@@ -55,7 +55,7 @@ TEST(format, table) {
          {"a", "@b", "a@", ".a@b", "a..b@c", "\"a@b", "a@[1.2.3]", "a@b@c", "\xC3\xA9@b"}},
         {"idn-email", {"\xC3\xA9@b\xC3\xBC.example"}, {"\xC3\xA9", "\xC3\xA9@", "a\xC3\xA9@-"}},
     };
-    for (const one_case& c : cases) {
+    for (const format_case& c : cases) {
         const format_check check = find_format(c.format);
         ASSERT_NE(check, nullptr) << c.format;
         for (const std::string& text : c.good) {

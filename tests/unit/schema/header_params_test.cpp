@@ -8,7 +8,7 @@
 namespace pillion::schema_check {
 namespace {
 
-std::string fault_of(std::string_view schema) {
+std::string header_fault(std::string_view schema) {
     auto parsed = json::document::parse(schema);
     EXPECT_TRUE(parsed) << schema;
     std::vector<header_param> found;
@@ -41,7 +41,7 @@ TEST(header_params, are_found_through_properties_in_document_order) {
 }
 
 TEST(header_params, data_is_no_annotation) {
-    EXPECT_EQ(fault_of(R"({"properties":{"a":{"default":{"x-mcp-header":1}},
+    EXPECT_EQ(header_fault(R"({"properties":{"a":{"default":{"x-mcp-header":1}},
         "b":{"enum":[{"x-mcp-header":1}]},"c":{"const":{"x-mcp-header":1}},
         "d":{"items":{"properties":{"x-mcp-header":{"type":"string"}}}}}})"),
               "");
@@ -49,7 +49,7 @@ TEST(header_params, data_is_no_annotation) {
 
 TEST(header_params, a_bad_annotation_is_a_fault_with_its_place) {
     const auto on_a = [](const std::string& schema) {
-        return fault_of(R"({"properties":{"a":)" + schema + "}}");
+        return header_fault(R"({"properties":{"a":)" + schema + "}}");
     };
     const char* const suffixes[] = {R"("")", R"("a b")", R"("a:b")", R"("\u00e9")", "1", "true"};
     for (const std::string suffix : suffixes) {
@@ -64,8 +64,8 @@ TEST(header_params, a_bad_annotation_is_a_fault_with_its_place) {
                   "#/properties/a: x-mcp-header is allowed only on strings, integers and booleans");
     }
     EXPECT_NE(on_a(R"({"x-mcp-header":"X"})"), "");
-    EXPECT_NE(fault_of(R"({"type":"string","x-mcp-header":"X"})"), "");
-    EXPECT_EQ(fault_of(R"({"properties":{"a":{"type":"string","x-mcp-header":"City"},
+    EXPECT_NE(header_fault(R"({"type":"string","x-mcp-header":"X"})"), "");
+    EXPECT_EQ(header_fault(R"({"properties":{"a":{"type":"string","x-mcp-header":"City"},
         "b":{"type":"string","x-mcp-header":"cITY"}}})"),
               "#/properties/b: x-mcp-header names a header that another argument has already");
 }
@@ -77,15 +77,15 @@ TEST(header_params, nothing_but_properties_leads_to_an_annotation) {
         for (const std::string keyword : {"items", "not", "if", "then", "else", "contains",
                                           "additionalProperties", "propertyNames"}) {
             const std::string schema = "{\"" + keyword + "\":" + inner + "}";
-            EXPECT_NE(fault_of(schema), "") << schema;
-            EXPECT_NE(fault_of(R"({"properties":{"a":)" + schema + "}}"), "") << schema;
+            EXPECT_NE(header_fault(schema), "") << schema;
+            EXPECT_NE(header_fault(R"({"properties":{"a":)" + schema + "}}"), "") << schema;
         }
         for (const std::string keyword : {"allOf", "anyOf", "oneOf", "prefixItems"}) {
-            EXPECT_NE(fault_of("{\"" + keyword + "\":[" + inner + "]}"), "") << keyword;
+            EXPECT_NE(header_fault("{\"" + keyword + "\":[" + inner + "]}"), "") << keyword;
         }
         for (const std::string keyword :
              {"$defs", "definitions", "patternProperties", "dependentSchemas"}) {
-            EXPECT_NE(fault_of("{\"" + keyword + "\":{\"d\":" + inner + "}}"), "") << keyword;
+            EXPECT_NE(header_fault("{\"" + keyword + "\":{\"d\":" + inner + "}}"), "") << keyword;
         }
     }
 }
@@ -107,9 +107,9 @@ TEST(header_params, references_and_branches_do_not_lead_to_an_annotation) {
              std::string(
                  R"({"properties":{"a":{"x-mcp-header":"X","anyOf":[{"type":"string"}]}}})"),
          }) {
-        EXPECT_NE(fault_of(schema), "") << schema;
+        EXPECT_NE(header_fault(schema), "") << schema;
     }
-    EXPECT_EQ(fault_of(R"({"properties":{"a":{"type":"string","x-mcp-header":"X",
+    EXPECT_EQ(header_fault(R"({"properties":{"a":{"type":"string","x-mcp-header":"X",
         "$ref":"#/$defs/d"}},"$defs":{"d":{"minLength":1}}})"),
               "");
 }

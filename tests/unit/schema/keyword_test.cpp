@@ -7,15 +7,15 @@ namespace pillion::schema_check {
 namespace {
 
 // `bad` is let through, too, where nothing is said.
-struct one_case {
+struct keyword_case {
     const char* schema;
     const char* good;
     const char* bad;
     const char* said;  // "path keyword: message"
 };
 
-void run(const std::vector<one_case>& cases, const compile_options& how = {}) {
-    for (const one_case& c : cases) {
+void run(const std::vector<keyword_case>& cases, const compile_options& how = {}) {
+    for (const keyword_case& c : cases) {
         const checked check(c.schema, how);
         EXPECT_EQ(check.all(c.good), "") << c.schema;
         EXPECT_EQ(check.all(c.bad), c.said[0] == '\0' ? std::string() : std::string(c.said) + "\n")

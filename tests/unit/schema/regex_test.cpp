@@ -9,7 +9,7 @@
 namespace pillion::schema_check {
 namespace {
 
-struct one_case {
+struct regex_case {
     const char* pattern;
     const char* good;  // matches; null where it is made by the test
     const char* bad;   // does not
@@ -24,7 +24,7 @@ bool matches(const std::string& pattern, std::string_view text, bool with_re2) {
 }
 
 TEST(regex, means_what_ecma_262_says) {
-    const one_case cases[] = {
+    const regex_case cases[] = {
         {"^abc$", "abc", "abc\n"},
         {"a+", "xxaayy", "b"},
         {"^a.c$",
@@ -71,7 +71,7 @@ TEST(regex, means_what_ecma_262_says) {
         {"", "a", nullptr},
         {"\xC3\xA9+", "caf\xC3\xA9", "cafe"},
     };
-    for (const one_case& c : cases) {
+    for (const regex_case& c : cases) {
         for (const bool with_re2 : {false, true}) {
             const std::string pattern = c.pattern;
             // Three thousand are more than RE2 counts at once; that many are made here.

@@ -24,12 +24,12 @@ fs::path suite() {
     return base / "data/JSON-Schema-Test-Suite";
 }
 
-std::string text_of(const fs::path& file) {
+std::string text_in(const fs::path& file) {
     std::ifstream in(file, std::ios::binary);
     return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
-std::string text_of(json::view value) {
+std::string text_in(json::view value) {
     json::builder out;
     out.value(value);
     return std::string(out.text());
@@ -44,7 +44,7 @@ class remotes {
             const std::string name = fs::relative(entry.path(), root).generic_string();
             const bool other = name.starts_with("draft") && !name.starts_with(draft + "/");
             if (entry.is_regular_file() && !other) {
-                auto parsed = json::document::parse(text_of(entry.path()));
+                auto parsed = json::document::parse(text_in(entry.path()));
                 EXPECT_TRUE(parsed) << name;
                 uris_.push_back("http://localhost:1234/" + name);
                 documents_.push_back(std::move(*parsed));
@@ -64,15 +64,15 @@ class remotes {
 
 int run_file(const fs::path& file, const compile_options& how) {
     int passed = 0;
-    auto parsed = json::document::parse(text_of(file));
+    auto parsed = json::document::parse(text_in(file));
     EXPECT_TRUE(parsed) << file;
     for (const json::view group : parsed->root().elements()) {
         SCOPED_TRACE(file.stem().string() + ": " + std::string(group["description"].str()));
-        const checked check(text_of(group["schema"]), how);
+        const checked check(text_in(group["schema"]), how);
         for (const json::view test : group["tests"].elements()) {
-            const verdict got = check(text_of(test["data"]));
+            const verdict got = check(text_in(test["data"]));
             EXPECT_EQ(got.ok, test["valid"].boolean())
-                << test["description"].str() << ' ' << got.keyword << ' ' << text_of(test["data"]);
+                << test["description"].str() << ' ' << got.keyword << ' ' << text_in(test["data"]);
             ++passed;
         }
     }

@@ -14,7 +14,7 @@ http_message of(const std::string& text, const tool_fields& tools = {}) {
     return read_message(text, tools);
 }
 
-std::string field(const http_message& of, std::string_view name) {
+std::string field_of(const http_message& of, std::string_view name) {
     for (const auto& [key, value] : of.fields) {
         if (key == name) {
             return value;
@@ -38,15 +38,16 @@ TEST(http_message, fields_of_the_modern_era) {
     const auto call =
         of(R"({"id":1,"method":"tools/call","params":{"name":"grüße",)" + modern + "}}");
     EXPECT_EQ(call.version, "2026-07-28");
-    EXPECT_EQ(field(call, "Mcp-Method"), "tools/call");
-    EXPECT_EQ(field(call, "Mcp-Name"), "=?base64?Z3LDvMOfZQ==?=");
+    EXPECT_EQ(field_of(call, "Mcp-Method"), "tools/call");
+    EXPECT_EQ(field_of(call, "Mcp-Name"), "=?base64?Z3LDvMOfZQ==?=");
     const auto read =
         of(R"({"id":1,"method":"resources/read","params":{"uri":"a://b",)" + modern + "}}");
-    EXPECT_EQ(field(read, "Mcp-Name"), "a://b");
+    EXPECT_EQ(field_of(read, "Mcp-Name"), "a://b");
     const auto task = of(R"({"id":1,"method":"tasks/get","params":{"taskId":"t",)" + modern + "}}");
-    EXPECT_EQ(field(task, "Mcp-Name"), "t");
-    EXPECT_EQ(field(of(R"({"id":1,"method":"tools/list","params":{)" + modern + "}}"), "Mcp-Name"),
-              "(none)");
+    EXPECT_EQ(field_of(task, "Mcp-Name"), "t");
+    EXPECT_EQ(
+        field_of(of(R"({"id":1,"method":"tools/list","params":{)" + modern + "}}"), "Mcp-Name"),
+        "(none)");
 }
 
 TEST(http_message, arguments_that_are_repeated) {
@@ -63,10 +64,10 @@ TEST(http_message, arguments_that_are_repeated) {
                          R"({"s":" x","in":{"n":42},"b":true,"z":null},)" +
                              modern + "}}",
                          tools);
-    EXPECT_EQ(field(call, "Mcp-Param-Word"), "=?base64?IHg=?=");
-    EXPECT_EQ(field(call, "Mcp-Param-N"), "42");
-    EXPECT_EQ(field(call, "Mcp-Param-B"), "true");
-    EXPECT_EQ(field(call, "Mcp-Param-Z"), "(none)");
+    EXPECT_EQ(field_of(call, "Mcp-Param-Word"), "=?base64?IHg=?=");
+    EXPECT_EQ(field_of(call, "Mcp-Param-N"), "42");
+    EXPECT_EQ(field_of(call, "Mcp-Param-B"), "true");
+    EXPECT_EQ(field_of(call, "Mcp-Param-Z"), "(none)");
 }
 
 // REVISIONS §5.7.

@@ -101,14 +101,14 @@ TEST(prompt_file, as_a_prompt) {
     for (const char* const revision : {"2025-11-25", "2026-07-28"}) {
         server s("test", "1");
         add_prompt(s.prompt("greet"), greeting());
-        testing::client c(s, testing::client_options().revision(revision));
+        pillion::testing::client c(s, pillion::testing::client_options().revision(revision));
         ASSERT_EQ(c.fault(), "");
-        const testing::answer list = c.request("prompts/list");
+        const pillion::testing::answer list = c.request("prompts/list");
         const json::view one = list.result()["prompts"][std::size_t{0}];
         EXPECT_EQ(one["title"].str(), "Greet");
         EXPECT_TRUE(one["arguments"][std::size_t{0}]["required"].boolean());
         EXPECT_FALSE(one["arguments"][std::size_t{1}]["required"].boolean());
-        const testing::answer got = c.prompt("greet", R"({"who":"{{how}}","how":"!"})");
+        const pillion::testing::answer got = c.prompt("greet", R"({"who":"{{how}}","how":"!"})");
         const json::view messages = got.result()["messages"];
         ASSERT_EQ(messages.size(), 2U) << got.raw();
         EXPECT_EQ(messages[std::size_t{0}]["role"].str(), "user");
@@ -122,19 +122,19 @@ TEST(prompt_file, as_a_prompt) {
 TEST(prompt_file, completion_by_what_was_typed) {
     server s("test", "1");
     add_prompt(s.prompt("greet"), greeting());
-    testing::client c(s);
+    pillion::testing::client c(s);
     const auto complete = [&c](std::string_view typed) {
         return c.request("completion/complete",
                          R"({"ref":{"type":"ref/prompt","name":"greet"},"argument":{"name":"who",)"
                          R"("value":")" +
                              std::string(typed) + "\"}}");
     };
-    const testing::answer some = complete("ad");
+    const pillion::testing::answer some = complete("ad");
     const json::view values = some.result()["completion"]["values"];
     ASSERT_EQ(values.size(), 2U) << some.raw();
     EXPECT_EQ(values[std::size_t{0}].str(), "Ada");
     EXPECT_EQ(values[std::size_t{1}].str(), "adele");
-    const testing::answer many = complete("many");
+    const pillion::testing::answer many = complete("many");
     EXPECT_EQ(many.result()["completion"]["values"].size(), 100U);
     EXPECT_EQ(many.result()["completion"]["total"].i64(), 150);
     EXPECT_TRUE(many.result()["completion"]["hasMore"].boolean());

@@ -17,7 +17,6 @@ namespace pillion::sidecar {
 namespace {
 
 using pillion::testing::answer;
-using pillion::testing::client;
 using pillion::testing::client_options;
 
 // Handlers that answer what `said` says, as a server behind us would have.
@@ -49,7 +48,7 @@ struct result_import_test : ::testing::Test {
         s.prompt("p").argument("a", "", false).complete(tell).run(tell);
         s.resource("u://1").name("r").run(tell);
     }
-    answer asked(client& c, const char* what) {
+    answer asked(pillion::testing::client& c, const char* what) {
         switch (*what) {
             case 't':
                 return c.call("t");
@@ -68,7 +67,7 @@ struct result_import_test : ::testing::Test {
         said = std::move(from);
         client_options options;
         options.revision(revision);
-        client c(s, options);
+        pillion::testing::client c(s, options);
         EXPECT_EQ(c.fault(), "");
         const answer got = asked(c, what);
         EXPECT_EQ(got.error_code(), 0) << got.raw();
@@ -204,7 +203,7 @@ TEST_F(result_import_test, every_truncation_and_every_wrong_type_is_a_result) {
         R"({"content":[{"type":"image","data":"AAEC","annotations":{"audience":["user"]}}],)"
         R"("messages":[{"role":"user","content":{"type":"text","text":"a"}}],)"
         R"("contents":[{"text":"a"}],"completion":{"values":["a"]},"_meta":{"a/b":1}})";
-    client c(s);
+    pillion::testing::client c(s);
     ASSERT_EQ(c.fault(), "");
     for (const char* const what : {"t", "p", "r", "c"}) {
         // A resource without contents is none.

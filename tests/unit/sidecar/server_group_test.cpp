@@ -44,8 +44,8 @@ struct server_of_test {
     void end() { std::exchange(reader, nullptr)->on_end("it has gone"); }
 };
 
-struct link final : server_link {
-    explicit link(server_of_test& of) : to(of) {}
+struct group_link final : server_link {
+    explicit group_link(server_of_test& of) : to(of) {}
     void start(link_reader& reader) override { to.reader = &reader; }
     void send(std::string message) override { to.sent.push_back(std::move(message)); }
     void learn_tools(const std::vector<std::string>& tools) override { to.taught = tools; }
@@ -68,7 +68,7 @@ struct group_test : ::testing::Test, upstream_listener {
             loop, spec,
             [this] {
                 servers.push_back(std::make_unique<server_of_test>());
-                return std::make_unique<link>(*servers.back());
+                return std::make_unique<group_link>(*servers.back());
             },
             *this);
         it->start();

@@ -10,7 +10,7 @@
 namespace pillion::sidecar {
 namespace {
 
-std::string shown(const std::string& text) {
+std::string template_shown(const std::string& text) {
     text_template made;
     std::string fault;
     if (!text_template::parse(text, made, fault)) {
@@ -24,20 +24,20 @@ std::string shown(const std::string& text) {
 }
 
 TEST(text_template, places_and_braces) {
-    EXPECT_EQ(shown(""), "");
-    EXPECT_EQ(shown("plain"), "plain");
-    EXPECT_EQ(shown("{a}"), "<a>");
-    EXPECT_EQ(shown("x{a}{b-c.d_1}y"), "x<a><b-c.d_1>y");
-    EXPECT_EQ(shown("{{a}}"), "{a}");
-    EXPECT_EQ(shown("{{{a}}}"), "{<a>}");
+    EXPECT_EQ(template_shown(""), "");
+    EXPECT_EQ(template_shown("plain"), "plain");
+    EXPECT_EQ(template_shown("{a}"), "<a>");
+    EXPECT_EQ(template_shown("x{a}{b-c.d_1}y"), "x<a><b-c.d_1>y");
+    EXPECT_EQ(template_shown("{{a}}"), "{a}");
+    EXPECT_EQ(template_shown("{{{a}}}"), "{<a>}");
 }
 
 TEST(text_template, what_is_none) {
     for (const char* const text : {"{", "{a", "{}", "{a b}", "{ü}", "{a{b}}", "x{"}) {
-        EXPECT_TRUE(shown(text).starts_with("fault: a {")) << text << shown(text);
+        EXPECT_TRUE(template_shown(text).starts_with("fault: a {")) << text << template_shown(text);
     }
     for (const char* const text : {"}", "a}", "{a}}", "}{"}) {
-        EXPECT_TRUE(shown(text).starts_with("fault: a }")) << text << shown(text);
+        EXPECT_TRUE(template_shown(text).starts_with("fault: a }")) << text << template_shown(text);
     }
 }
 
@@ -46,7 +46,7 @@ TEST(text_template, every_truncation) {
     const std::string whole = "/users/{id}/x{{y}}z{name}";
     std::size_t good = 0;
     for (std::size_t n = 0; n <= whole.size(); ++n) {
-        good += shown(whole.substr(0, n)).starts_with("fault") ? 0 : 1;
+        good += template_shown(whole.substr(0, n)).starts_with("fault") ? 0 : 1;
     }
     EXPECT_EQ(good, 16U);
 }

@@ -14,35 +14,30 @@
 namespace pillion::tls {
 namespace {
 
+using testing::authority;
 using testing::leaf_options;
-using testing::test_authority;
-
-test_authority& authority() {
-    static test_authority one;
-    return one;
-}
 
 // One end, which reads what the other one has written.
-struct end {
+struct memory_end {
     mbedtls_ssl_context ssl;
     std::string written;
-    end* peer = nullptr;
+    memory_end* peer = nullptr;
 
-    end(const context& with, end* other) : peer(other) {
+    memory_end(const context& with, memory_end* other) : peer(other) {
         mbedtls_ssl_init(&ssl);
         EXPECT_EQ(mbedtls_ssl_setup(&ssl, &with.config()), 0);
-        mbedtls_ssl_set_bio(&ssl, this, &end::send, &end::receive, nullptr);
+        mbedtls_ssl_set_bio(&ssl, this, &memory_end::send, &memory_end::receive, nullptr);
     }
-    end(const end&) = delete;
-    end& operator=(const end&) = delete;
-    ~end() { mbedtls_ssl_free(&ssl); }
+    memory_end(const memory_end&) = delete;
+    memory_end& operator=(const memory_end&) = delete;
+    ~memory_end() { mbedtls_ssl_free(&ssl); }
 
     static int send(void* self, const unsigned char* from, std::size_t bytes) {
-        static_cast<end*>(self)->written.append(reinterpret_cast<const char*>(from), bytes);
+        static_cast<memory_end*>(self)->written.append(reinterpret_cast<const char*>(from), bytes);
         return static_cast<int>(bytes);
     }
     static int receive(void* self, unsigned char* to, std::size_t bytes) {
-        std::string& from = static_cast<end*>(self)->peer->written;
+        std::string& from = static_cast<memory_end*>(self)->peer->written;
         if (from.empty()) {
             return MBEDTLS_ERR_SSL_WANT_READ;
         }
@@ -77,8 +72,8 @@ struct two_sides {
 TEST(handshake, comes_to_its_end_again_and_again) {
     two_sides both;
     for (int round = 0; round < 3; ++round) {
-        end server(*both.serving, nullptr);
-        end client(*both.calling, &server);
+        memory_end server(*both.serving, nullptr);
+        memory_end client(*both.calling, &server);
         server.peer = &client;
         ASSERT_EQ(both.calling->begin(client.ssl), 0);
         int at_client = MBEDTLS_ERR_SSL_WANT_READ;
@@ -98,8 +93,8 @@ TEST(handshake, comes_to_its_end_again_and_again) {
 // with the curve; ours was taken back.
 bool has_computed_a_table(bool ours, const mbedtls_ecp_group_id* only = nullptr) {
     two_sides both;
-    end server(*both.serving, nullptr);
-    end client(*both.calling, &server);
+    memory_end server(*both.serving, nullptr);
+    memory_end client(*both.calling, &server);
     server.peer = &client;
     EXPECT_EQ(both.calling->begin(client.ssl), 0);
     if (only != nullptr) {

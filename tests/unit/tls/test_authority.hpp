@@ -36,4 +36,10 @@ class test_authority {
     int serial_ = 1;
 };
 
+// The one of tests that need no other.
+inline test_authority& authority() {
+    static test_authority one;
+    return one;
+}
+
 }  // namespace pillion::tls::testing

@@ -15,16 +15,12 @@ namespace {
 using io::testing::backend_test;
 using sim::chunk_of;
 using sim::recording_reader;
+using testing::authority;
 using testing::leaf_options;
 using testing::test_authority;
 
 constexpr std::string_view plain_refusal = "HTTP/1.1 400 Bad Request\r\n\r\n";
 std::string refuse_plain() { return std::string(plain_refusal); }
-
-test_authority& authority() {
-    static test_authority one;
-    return one;
-}
 
 // One end.
 struct end final : handshake_listener {
