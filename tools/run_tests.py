@@ -10,8 +10,8 @@ one by one, `other` is any other program and counts one; besides, `threads` mark
 under ThreadSanitizer, and `user` those that run again as an ordinary user. The pytest files of
 tests/integration take the programs from PILLION_BIN and FIXTURE_BIN; those marked `asan` run again,
 each on one back end, on the sanitized programs, those marked `user` as an ordinary user. With a
-newer Mbed TLS run again: the unit tests of all layers that can see it (suite `mbedtls`), all
-fuzzers, and all pytest files, each test on one back end.
+newer Mbed TLS all unit tests and fuzzers run again, and all pytest files, each test on one back
+end.
 
 With PILLION_LONG=1 the faults of test_fault_cycles.py happen a thousand times each (fifty where
 one takes long by its nature), and test_reload_cycles.py reloads 210 times; else forty and 28.
@@ -64,7 +64,7 @@ build_ended = threading.Condition()
 
 def targets_of(kind):
     """Everything is built; for ThreadSanitizer the programs of the suite threads, which the release
-    build can name, for the newer Mbed TLS those of the suite mbedtls, fuzzers, and the servers."""
+    build can name, for the newer Mbed TLS those of all unit tests and fuzzers, and the servers."""
     if kind not in ("tsan", "mbedtls3"):
         return []
     tests = meson_tests("release", "threads") if kind == "tsan" else tests_with_mbedtls("release")
@@ -112,8 +112,8 @@ def meson_tests(kind, suite):
 
 def tests_with_mbedtls(kind):
     """All that runs with another version of Mbed TLS: what compilers and scripts make of us does
-    not depend on it, nor do the layers that see nothing of it."""
-    return meson_tests(kind, "mbedtls") + [
+    not depend on it."""
+    return meson_tests(kind, "unit") + [
         test for test in meson_tests(kind, "other") if test["name"].startswith("fuzz-")]
 
 
