@@ -187,7 +187,7 @@ def run_pytest(count, binaries, marker=None, root=ROOT, shared=SHARED, label="",
         programs = {"PILLION_BIN": f"{binaries}/pillion",
                     "FIXTURE_BIN": f"{binaries}/fixture-server", "PILLION_SHARED": str(shared),
                     "PILLION_ONE_IO": "1" if one_io else "0"}
-        limit_s = (10 if os.environ.get("PILLION_LONG") == "1" else 3) * PROGRAM_S
+        limit_s = (10 if os.environ.get("PILLION_LONG") == "1" else 2) * PROGRAM_S
         code, output = run(command, limit_s, env={**SANITIZERS, **programs}, cwd=root,
                            **options)
         if code == 5:  # pytest's own for "no tests"
