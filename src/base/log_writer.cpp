@@ -64,10 +64,10 @@ void log_writer::put(std::string_view lines, bool urgent) noexcept {
             return count_dropped(lines);
         }
         const bool was_due = is_due();
-        wakes = queue_.empty();
         queue_.append(lines);
         urgent_ = urgent_ || urgent;
-        wakes = wakes || (is_due() && !was_due);
+        wakes = idle_ || (is_due() && !was_due);
+        idle_ = false;
     }
     if (wakes) {
         wake_.notify_one();
@@ -82,12 +82,15 @@ void log_writer::count_dropped(std::string_view lines) noexcept {
 void log_writer::run() noexcept {
     std::uint64_t told = 0;
     std::string batch;
-    // The first lines after a silence are written at once.
     std::chrono::steady_clock::time_point next{};
     std::unique_lock lock(mutex_);
     while (true) {
-        wake_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
+        // What comes meanwhile wakes nobody before it is due. Only behind that the first line does,
+        // so that those after a silence are written at once.
         wake_.wait_until(lock, next, [this] { return stopping_ || is_due(); });
+        idle_ = queue_.empty();
+        wake_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
+        idle_ = false;
         if (queue_.empty()) {
             break;
         }

@@ -57,6 +57,7 @@ class log_writer {
     std::condition_variable ended_;
     std::string queue_;
     bool urgent_ = false;
+    bool idle_ = false;  // the thread waits for a first line
     bool stopping_ = false;
     bool has_ended_ = false;
     std::thread thread_;
