@@ -10,11 +10,11 @@ namespace pillion::base {
 namespace {
 
 constexpr std::size_t class_bytes[] = {512, 4096, 16384, 65536};
-constexpr std::uint32_t heap_class = 4;
+constexpr std::uint16_t heap_class = 4;
 
-std::uint32_t class_of(std::size_t bytes) noexcept {
+std::uint16_t class_of(std::size_t bytes) noexcept {
     const std::size_t total = bytes + sizeof(chunk);
-    for (std::uint32_t i = 0; i < heap_class; ++i) {
+    for (std::uint16_t i = 0; i < heap_class; ++i) {
         if (total <= class_bytes[i]) {
             return i;
         }
@@ -47,7 +47,7 @@ chunk* chunk_pool::try_take(std::size_t bytes) noexcept {
     if (bytes > UINT32_MAX - sizeof(chunk)) {
         return nullptr;
     }
-    const std::uint32_t cls = class_of(bytes);
+    const std::uint16_t cls = class_of(bytes);
     if (cls < heap_class && free_[cls] != nullptr) {
         chunk* c = free_[cls];
         free_[cls] = c->next;
@@ -75,10 +75,14 @@ void chunk_pool::give(chunk* c) noexcept {
     if (c == nullptr) {
         return;
     }
+    if (c->shares > 0) {
+        --c->shares;
+        return;
+    }
     chunk_pool& pool = *c->pool;
     PILLION_ASSERT(pool.live_ > 0);
     --pool.live_;
-    const std::uint32_t cls = c->size_class;
+    const std::uint16_t cls = c->size_class;
     if (cls < heap_class && pool.free_count_[cls] < free_max[cls]) {
         c->next = pool.free_[cls];
         pool.free_[cls] = c;
@@ -87,6 +91,15 @@ void chunk_pool::give(chunk* c) noexcept {
     }
     pool.bytes_ -= c->capacity + sizeof(chunk);
     std::free(c);
+}
+
+bool chunk_pool::share(chunk& c) noexcept {
+    PILLION_ASSERT(c.room() == 0);
+    if (c.shares == UINT16_MAX) {
+        return false;
+    }
+    ++c.shares;
+    return true;
 }
 
 }  // namespace pillion::base

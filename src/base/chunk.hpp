@@ -4,6 +4,9 @@
 // spill) takes chunks, so that the steady state never calls malloc: a pool keeps free lists of
 // four size classes; larger blocks come from and go back to the heap.
 //
+// A chunk whose text is complete may have several owners (share()): each gives it back once, and
+// from the first share on nobody changes it.
+//
 // Thread: a pool belongs to one shard. A chunk is returned to the pool it came from, on that
 // pool's thread.
 #pragma once
@@ -15,14 +18,15 @@ namespace pillion::base {
 
 class chunk_pool;
 
-// `begin..end` is the filled part of `data()[0..capacity)`. Owners may move both freely.
+// `begin..end` is the filled part of `data()[0..capacity)`. A sole owner may move both freely.
 struct chunk {
     chunk* next = nullptr;       // for the owner's lists; the pool's own while free
     chunk_pool* pool = nullptr;  // where it goes back to
     std::uint32_t begin = 0;
     std::uint32_t end = 0;
     std::uint32_t capacity = 0;
-    std::uint32_t size_class = 0;
+    std::uint16_t size_class = 0;
+    std::uint16_t shares = 0;  // owners beside the first
 
     char* data() noexcept { return reinterpret_cast<char*>(this + 1); }
     const char* data() const noexcept { return reinterpret_cast<const char*>(this + 1); }
@@ -46,8 +50,12 @@ class chunk_pool {
     // The same, but null when there is no memory or `bytes` do not fit into a chunk (4 GiB).
     chunk* try_take(std::size_t bytes) noexcept;
 
-    // Gives a chunk back. nullptr is ignored.
+    // Gives a chunk back; one that is shared loses this owner. nullptr is ignored.
     static void give(chunk* c) noexcept;
+
+    // One more owner of a chunk, who gives it back as well. False when it has too many (65 536).
+    // REQUIRES: room() is 0, so that no owner takes it for a place to append to.
+    static bool share(chunk& c) noexcept;
 
     // Chunks out at this moment; zero at shutdown, tests assert it.
     std::size_t live() const noexcept { return live_; }

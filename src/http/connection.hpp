@@ -140,9 +140,11 @@ class connection final : public io::stream_reader, public base::list_hook<> {
                           const char* reason) noexcept;
     void refuse(const request_head* head, std::uint16_t status, const char* reason) noexcept;
     void send_reply(std::uint16_t status, std::string_view content_type, base::byte_buffer body,
-                    const extra_header* extra, std::size_t extra_count) noexcept;
+                    const extra_header* extra, std::size_t extra_count,
+                    base::chunk* rest = nullptr) noexcept;
     void respond(std::uint16_t status, std::string_view content_type, base::byte_buffer body,
-                 const extra_header* extra, std::size_t extra_count) noexcept;
+                 const extra_header* extra, std::size_t extra_count,
+                 base::chunk* rest = nullptr) noexcept;
     void begin_sse(const extra_header* extra, std::size_t extra_count) noexcept;
     bool send_named_event(std::string_view event, std::string_view data) noexcept;
     bool send_event(base::byte_buffer data, std::string_view id, std::int64_t retry_ms) noexcept;

@@ -158,7 +158,8 @@ void connection::refuse(const request_head* head, std::uint16_t status,
 
 void connection::send_reply(std::uint16_t status, std::string_view content_type,
                             base::byte_buffer body, const extra_header* extra,
-                            std::size_t extra_count) noexcept {
+                            std::size_t extra_count, base::chunk* rest) noexcept {
+    PILLION_DEBUG_ASSERT(rest == nullptr || !head_only_);
     count_response(status);
     // What was pipelined and has been read is answered, too.
     close_ = close_ || (server_.draining() && input_.size() == 0);
@@ -175,15 +176,20 @@ void connection::send_reply(std::uint16_t status, std::string_view content_type,
         spec.usual = server_.usual_.at(now_s, spec.date);
     }
     spec.extra = lines.view();
+    spec.rest_bytes = rest == nullptr ? 0 : rest->size();
     write_head(body, spec);
     send(std::move(body));
+    if (rest != nullptr) {
+        server_.counts_.bytes_out += rest->size();
+        stream_->write(rest);
+    }
 }
 
 void connection::respond(std::uint16_t status, std::string_view content_type,
-                         base::byte_buffer body, const extra_header* extra,
-                         std::size_t extra_count) noexcept {
+                         base::byte_buffer body, const extra_header* extra, std::size_t extra_count,
+                         base::chunk* rest) noexcept {
     PILLION_ASSERT(open_ && !streaming_);
-    send_reply(status, content_type, std::move(body), extra, extra_count);
+    send_reply(status, content_type, std::move(body), extra, extra_count, rest);
     finish();
 }
 

@@ -48,6 +48,12 @@ void exchange::respond(std::uint16_t status, std::string_view content_type, base
     owner_.respond(status, content_type, std::move(body), extra, extra_count);
 }
 
+void exchange::respond(std::uint16_t status, std::string_view content_type, base::byte_buffer body,
+                       base::chunk& rest, const extra_header* extra,
+                       std::size_t extra_count) noexcept {
+    owner_.respond(status, content_type, std::move(body), extra, extra_count, &rest);
+}
+
 void exchange::respond_empty(std::uint16_t status, const extra_header* extra,
                              std::size_t extra_count) noexcept {
     base::byte_buffer body(owner_.server_.loop().chunks(), head_gap);

@@ -88,6 +88,11 @@ class exchange {
     // the exchange. `content_type` empty: none is sent. On HEAD the body is dropped.
     void respond(std::uint16_t status, std::string_view content_type, base::byte_buffer body,
                  const extra_header* extra = nullptr, std::size_t extra_count = 0) noexcept;
+    // The same with the text of a chunk behind that body, which is not copied: for what many
+    // answers share (chunk_pool::share()). Takes this owner's part of it. REQUIRES: not a HEAD
+    // request.
+    void respond(std::uint16_t status, std::string_view content_type, base::byte_buffer body,
+                 base::chunk& rest, const extra_header* extra, std::size_t extra_count) noexcept;
     // Answers with no body.
     void respond_empty(std::uint16_t status, const extra_header* extra = nullptr,
                        std::size_t extra_count = 0) noexcept;

@@ -210,7 +210,7 @@ std::string_view usual_begin::at(std::int64_t unix_seconds, std::string_view dat
 
 void write_head(base::byte_buffer& out, const response_spec& spec) noexcept {
     check_ours(spec);
-    const std::size_t body_bytes = out.size();
+    const std::size_t body_bytes = out.size() + spec.rest_bytes;
     if (spec.head_request || has_no_body(spec.status)) {
         out.truncate(0);
     }

@@ -55,6 +55,7 @@ struct response_spec {
     std::uint8_t minor_version = 1;  // of the request: 1.0 clients need an explicit keep-alive
     bool keep_alive = true;
     bool head_request = false;      // the body is measured, then dropped (RFC 9110 §9.3.2)
+    std::size_t rest_bytes = 0;     // of the body, which the caller sends behind `out`
     std::string_view content_type;  // left out when empty or when there is no body
     std::string_view date;          // from date_cache; left out when empty
     // Of usual_begin for the same second; it stands for status, content_type and date where there

@@ -29,7 +29,8 @@ class out_queue {
     out_queue& operator=(const out_queue&) = delete;
     ~out_queue() { clear(); }
 
-    // Appends a chunk's filled part (ownership passes; an empty chunk is given back at once).
+    // Appends a chunk's filled part (ownership passes, or this share of it; an empty chunk is given
+    // back at once).
     void push(base::chunk* bytes) noexcept;
     // Appends bytes that outlive the queue.
     void push_static(std::string_view bytes) noexcept;

@@ -47,9 +47,9 @@ class stream {
     virtual void pause_reading() noexcept = 0;
     virtual void resume_reading() noexcept = 0;
 
-    // Queues a chunk (ownership passes). Returns false when the queue is above
-    // the loop's high mark: the caller should wait for on_drained(). After close() or an
-    // error the chunk is dropped.
+    // Queues a chunk (ownership passes, or this share of it). Returns false when the queue is above
+    // the loop's high mark: the caller should wait for on_drained(). After close() or an error the
+    // chunk is dropped.
     virtual bool write(base::chunk* bytes) noexcept = 0;
     // Queues bytes that outlive the stream (pre-rendered, immutable).
     virtual bool write_static(std::string_view bytes) noexcept = 0;

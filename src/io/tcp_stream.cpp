@@ -203,8 +203,9 @@ bool tcp_stream::write(base::chunk* bytes) noexcept {
         base::chunk_pool::give(bytes);
         return true;
     }
-    if (bytes != nullptr && bytes->size() >= at_once_bytes_min && queue_.empty() &&
-        send_ == nullptr) {
+    // Shared text is in the caches already, and nobody may say of it what is sent.
+    if (bytes != nullptr && bytes->size() >= at_once_bytes_min && bytes->shares == 0 &&
+        queue_.empty() && send_ == nullptr) {
         send_at_once(*bytes);
     }
     const std::size_t before = queue_.bytes();

@@ -278,9 +278,9 @@ void engine::refuse(request& r, const fault& why) noexcept {
     finish(r);
 }
 
-void engine::reply(request& r, base::byte_buffer message) noexcept {
+void engine::reply(request& r, base::byte_buffer message, base::chunk* rest) noexcept {
     if (!r.replied) {
-        note_end(r, message.size());
+        note_end(r, message.size() + (rest == nullptr ? 0 : rest->size()));
     }
     if (r.pace != nullptr && r.pace->holds() && r.channel != nullptr && !r.replied) {
         r.pace->flush();
@@ -289,7 +289,13 @@ void engine::reply(request& r, base::byte_buffer message) noexcept {
     r.heartbeat.cancel();
     if (reply_channel* to = r.channel) {
         r.channel = nullptr;
-        to->reply(r, std::move(message), r.http_status);
+        if (rest != nullptr) {
+            to->reply_shared(r, std::move(message), *rest, r.http_status);
+        } else {
+            to->reply(r, std::move(message), r.http_status);
+        }
+    } else {
+        base::chunk_pool::give(rest);
     }
     if (r.finished) {
         maybe_free(r);

@@ -112,7 +112,11 @@ class engine {
 
     // Sends the final message, once, with the request's HTTP status; afterwards the request has no
     // channel.
-    void reply(request& r, base::byte_buffer message) noexcept;
+    void reply(request& r, base::byte_buffer message) noexcept {
+        reply(r, std::move(message), nullptr);
+    }
+    // The same with the text of a chunk behind it, unless that is null: this share of it passes.
+    void reply(request& r, base::byte_buffer message, base::chunk* rest) noexcept;
     void reply_error(request& r, const fault& why) noexcept;
     // Runs an asynchronous body as the request's own task and sees to deadline and cancellation.
     void run(request& r, task<> body) noexcept;

@@ -92,6 +92,17 @@ void http_client::reply(request& r, base::byte_buffer message, std::uint16_t htt
     ex.respond(http_status, "application/json", std::move(message), extra, count);
 }
 
+void http_client::reply_shared(request& r, base::byte_buffer message, base::chunk& rest,
+                               std::uint16_t http_status) noexcept {
+    if (exchange_->streaming() || http_status != 200) {
+        return reply_channel::reply_shared(r, std::move(message), rest, http_status);
+    }
+    http::exchange& ex = detach();
+    http::extra_header extra[cors_headers::room];
+    const std::size_t count = cors_headers(origin()).put(extra);
+    ex.respond(http_status, "application/json", std::move(message), rest, extra, count);
+}
+
 bool http_client::release(request& r, std::int64_t retry_ms) noexcept {
     if (r.session == nullptr || !can_poll(r.rev)) {
         return false;

@@ -39,6 +39,8 @@ class http_client final : public reply_channel, private http::exchange_listener 
 
     bool notify(request& r, base::byte_buffer message) noexcept override;
     void reply(request& r, base::byte_buffer message, std::uint16_t http_status) noexcept override;
+    void reply_shared(request& r, base::byte_buffer message, base::chunk& rest,
+                      std::uint16_t http_status) noexcept override;
     void drop(request& r) noexcept override;
     bool release(request& r, std::int64_t retry_ms) noexcept override;
     http::exchange* hand_over(request& r) noexcept override;

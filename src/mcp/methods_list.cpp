@@ -88,39 +88,64 @@ page_end write_entries(request& r, json::writer& w, const List& list, std::size_
     return end;
 }
 
-// A page of a registered list as the whole reply.
-template <class List>
-base::byte_buffer page_reply(request& r, std::string_view member, const List& list,
-                             std::size_t from, bool guarded) {
-    const registry& reg = r.registered();
+// What a registered list is called, and who may see it.
+struct list_name {
+    list_kind kind;
+    shared_pages::list shared;
+    std::string_view member;  // of the result: `"tools":`
+    bool guarded;             // something on it is
+};
+
+// All of a page's answer but its entries and what follows them, which are last, so that answers can
+// share them.
+base::byte_buffer begin_page(request& r, std::string_view member, std::size_t room) {
     base::byte_buffer out = r.new_message();
-    // Grown at once to what it will be.
-    const std::size_t most = std::min(list.size(), from + reg.page_size());
-    out.reserve(entries_of(list, from, most, r.rev).size() + list_frame_bytes);
+    out.reserve(room + list_frame_bytes);
     json::writer w = begin_result(r, out);
+    write_caching(r, w, r.registered().cache_ttl_ms(), false);
+    write_result_meta(r, w);
     w.key_raw(member);
     w.begin_array();
-    const page_end end = write_entries(r, w, list, from, reg.page_size(), guarded);
+    return out;
+}
+
+// The rest: entries, the cursor of what comes after them, and all that closes.
+template <class List>
+void end_page(request& r, base::byte_buffer& out, const List& list, std::size_t from,
+              bool guarded) {
+    json::writer w(out);
+    const page_end end = write_entries(r, w, list, from, r.registered().page_size(), guarded);
     w.end_array();
     if (end.next < list.size()) {
         w.key_raw(R"("nextCursor":)");
         w.string(list[end.last].cursor);
     }
-    write_caching(r, w, reg.cache_ttl_ms(), false);
-    end_result(r, w);
-    return out;
+    w.fragment("}}");
 }
 
 template <class List, class NameOf>
-void registered_list(engine& e, request& r, list_kind kind, std::string_view member,
-                     const List& list, bool guarded, NameOf&& name_of) {
-    position at{kind, 0, {}};
+void registered_list(engine& e, request& r, const list_name& is, const List& list,
+                     NameOf&& name_of) {
+    position at{is.kind, 0, {}};
     bool given = false;
-    if (!read_cursor(r, kind, kind, at, given)) {
+    if (!read_cursor(r, is.kind, is.kind, at, given)) {
         return e.reply_error(r, bad_cursor());
     }
+    const bool shares = !given && !(is.guarded && r.payer.limited);
+    shared_pages& pages = r.served_from.pages;
+    if (base::chunk* const rest = shares ? pages.take(is.shared, r.rev) : nullptr) {
+        return e.reply(r, begin_page(r, is.member, 0), rest);
+    }
     const std::size_t from = given ? index_after(list, at, name_of) : 0;
-    e.reply(r, page_reply(r, member, list, from, guarded));
+    // Grown at once to what it will be.
+    const std::size_t most = std::min(list.size(), from + r.registered().page_size());
+    base::byte_buffer out = begin_page(r, is.member, entries_of(list, from, most, r.rev).size());
+    const std::size_t begun = out.size();
+    end_page(r, out, list, from, is.guarded);
+    if (shares) {
+        pages.keep(is.shared, r.rev, out.view().substr(begun), r.memory.pool());
+    }
+    e.reply(r, std::move(out));
 }
 
 // Renders the entries that a provider adds.
@@ -182,21 +207,29 @@ class page_writer final : public resource_page {
 }  // namespace
 
 void engine::method_tools_list(request& r) {
-    registered_list(*this, r, list_kind::tools, R"("tools":)", r.registered().tools(),
-                    r.registered().guards(guarded::tools),
-                    [](const tool& t) { return std::string_view(t.definition->name); });
+    const registry& reg = r.registered();
+    registered_list(
+        *this, r,
+        {list_kind::tools, shared_pages::list::tools, R"("tools":)", reg.guards(guarded::tools)},
+        reg.tools(), [](const tool& t) -> std::string_view { return t.definition->name; });
 }
 
 void engine::method_prompts_list(request& r) {
-    registered_list(*this, r, list_kind::prompts, R"("prompts":)", r.registered().prompts(),
-                    r.registered().guards(guarded::prompts),
-                    [](const prompt& p) { return std::string_view(p.definition->name); });
+    const registry& reg = r.registered();
+    registered_list(*this, r,
+                    {list_kind::prompts, shared_pages::list::prompts, R"("prompts":)",
+                     reg.guards(guarded::prompts)},
+                    reg.prompts(),
+                    [](const prompt& p) -> std::string_view { return p.definition->name; });
 }
 
 void engine::method_templates_list(request& r) {
-    registered_list(*this, r, list_kind::templates, R"("resourceTemplates":)",
-                    r.registered().templates(), r.registered().guards(guarded::resources),
-                    [](const resource& t) { return std::string_view(t.definition->uri); });
+    const registry& reg = r.registered();
+    registered_list(*this, r,
+                    {list_kind::templates, shared_pages::list::templates, R"("resourceTemplates":)",
+                     reg.guards(guarded::resources)},
+                    reg.templates(),
+                    [](const resource& t) -> std::string_view { return t.definition->uri; });
 }
 
 namespace {

@@ -54,7 +54,10 @@ json::writer begin_result(request& r, base::byte_buffer& out) {
     return w;
 }
 
-void end_result(request& r, json::writer& w, const detail::meta_node* meta) {
+namespace {
+
+// `_meta` of a result but for the bracket that closes it. False: there is none.
+bool begin_meta(request& r, json::writer& w, const detail::meta_node* meta) {
     if (r.modern()) {
         w.fragment(R"(,"_meta":{"io.modelcontextprotocol/serverInfo":)");
         w.raw(r.mid == method_id::discover ? r.registered().implementation_json(r.rev)
@@ -66,13 +69,27 @@ void end_result(request& r, json::writer& w, const detail::meta_node* meta) {
     } else if (meta != nullptr) {
         w.key_raw(R"("_meta":)");
         w.begin_object();
+    } else {
+        return false;
     }
     for (const detail::meta_node* m = meta; m != nullptr; m = m->next) {
         w.string_lossy(m->key);
         w.fragment(":");
         w.raw(m->json);
     }
-    w.fragment(r.modern() || r.run != nullptr || meta != nullptr ? "}}}" : "}}");
+    return true;
+}
+
+}  // namespace
+
+void write_result_meta(request& r, json::writer& w, const detail::meta_node* meta) {
+    if (begin_meta(r, w, meta)) {
+        w.end_object();
+    }
+}
+
+void end_result(request& r, json::writer& w, const detail::meta_node* meta) {
+    w.fragment(begin_meta(r, w, meta) ? "}}}" : "}}");
 }
 
 void write_caching(request& r, json::writer& w, std::int64_t ttl_ms, bool shared) {

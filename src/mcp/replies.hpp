@@ -36,6 +36,8 @@ fault bad_params(safe_text message, std::string_view data_json = {}) noexcept;
 json::writer begin_result(request& r, base::byte_buffer& out);
 // Closes it; modern clients get `_meta` with serverInfo and the given further members.
 void end_result(request& r, json::writer& w, const detail::meta_node* meta = nullptr);
+// What end_result() writes before it closes: `_meta`, where the result has one.
+void write_result_meta(request& r, json::writer& w, const detail::meta_node* meta = nullptr);
 // ttlMs and cacheScope, only for modern clients (REVISIONS §8).
 void write_caching(request& r, json::writer& w, std::int64_t ttl_ms, bool shared);
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include "base/byte_buffer.hpp"
 
@@ -30,6 +31,14 @@ class reply_channel {
     // The final message. `http_status` counts where nothing was sent yet. Detaches.
     virtual void reply(request& r, base::byte_buffer message,
                        std::uint16_t http_status) noexcept = 0;
+    // The same with the text of a chunk behind `message`, which many answers share
+    // (chunk_pool::share()); this owner's part of it passes.
+    virtual void reply_shared(request& r, base::byte_buffer message, base::chunk& rest,
+                              std::uint16_t http_status) noexcept {
+        message.append({rest.data() + rest.begin, rest.size()});
+        base::chunk_pool::give(&rest);
+        reply(r, std::move(message), http_status);
+    }
     // The client cancelled it: no reply will come. Detaches.
     virtual void drop(request& r) noexcept = 0;
     // Lets the client go before the answer: it is asked to come back for the rest after

@@ -31,6 +31,7 @@
 #include "mcp/request_meta.hpp"
 #include "mcp/revision.hpp"
 #include "mcp/session.hpp"
+#include "mcp/shared_pages.hpp"
 
 namespace pillion::mcp {
 class ask_chain;
@@ -43,6 +44,7 @@ struct edition {
     std::uint64_t number = 0;
     std::shared_ptr<const registry> offers;
     meters::rows rows;  // where its tools are counted
+    shared_pages pages;
     std::size_t requests = 0;
 };
 

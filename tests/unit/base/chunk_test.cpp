@@ -1,6 +1,9 @@
 #include "base/chunk.hpp"
 
+#include <cstdint>
 #include <cstring>
+#include <string>
+#include <string_view>
 
 #include <gtest/gtest.h>
 
@@ -86,6 +89,55 @@ TEST(chunk_pool_death, a_chunk_still_out_at_the_end_is_a_bug) {
             static_cast<void>(pool.take(1));
         },
         "assertion failed");
+}
+
+// Text at the end of its chunk, as shared text has to be.
+chunk* full_chunk(chunk_pool& pool, std::string_view text) {
+    chunk* const c = pool.take(text.size());
+    c->end = c->capacity;
+    c->begin = c->end - static_cast<std::uint32_t>(text.size());
+    std::memcpy(c->data() + c->begin, text.data(), text.size());
+    return c;
+}
+
+TEST(chunk_pool, a_shared_chunk_goes_back_with_its_last_owner) {
+    for (const std::size_t bytes : {10U, 5000U, 100'000U}) {
+        chunk_pool pool;
+        const std::string text(bytes, 't');
+        chunk* const c = full_chunk(pool, text);
+        EXPECT_TRUE(chunk_pool::share(*c));
+        EXPECT_TRUE(chunk_pool::share(*c));
+        EXPECT_EQ(pool.live(), 1U);
+        for (int owners = 3; owners > 0; --owners) {
+            EXPECT_EQ(pool.live(), 1U);
+            EXPECT_EQ(std::string_view(c->data() + c->begin, c->size()), text);
+            chunk_pool::give(c);
+        }
+        EXPECT_EQ(pool.live(), 0U);
+        // What is taken next has one owner again.
+        chunk* const next = pool.take(bytes);
+        EXPECT_EQ(next->shares, 0U);
+        chunk_pool::give(next);
+        EXPECT_EQ(pool.live(), 0U);
+    }
+}
+
+TEST(chunk_pool, a_chunk_has_only_so_many_owners) {
+    chunk_pool pool;
+    chunk* const c = full_chunk(pool, "text");
+    std::size_t owners = 1;
+    while (chunk_pool::share(*c)) {
+        ++owners;
+    }
+    EXPECT_EQ(owners, 65'536U);
+    EXPECT_FALSE(chunk_pool::share(*c));
+    chunk_pool::give(c);
+    EXPECT_TRUE(chunk_pool::share(*c));
+    for (; owners > 0; --owners) {
+        EXPECT_EQ(pool.live(), 1U);
+        chunk_pool::give(c);
+    }
+    EXPECT_EQ(pool.live(), 0U);
 }
 
 }  // namespace

@@ -168,5 +168,17 @@ TEST(response_writer_death, our_own_mistakes_are_asserted) {
     EXPECT_DEATH(render("x", other), "assertion failed");
 }
 
+TEST(response_writer, the_length_counts_what_is_sent_behind) {
+    response_spec spec;
+    spec.content_type = "application/json";
+    spec.date = date;
+    spec.rest_bytes = 5000;
+    const std::string_view type = "Content-Type: application/json\r\n";
+    const std::string begin = "HTTP/1.1 200 OK\r\nDate: " + std::string(date) + "\r\n";
+    EXPECT_EQ(render("{\"a\":", spec),
+              begin + std::string(type) + "Content-Length: 5005\r\n\r\n{\"a\":");
+    EXPECT_EQ(render("", spec), begin + std::string(type) + "Content-Length: 5000\r\n\r\n");
+}
+
 }  // namespace
 }  // namespace pillion::http

@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <string>
+#include <string_view>
 
 #include <gtest/gtest.h>
 
@@ -85,6 +86,35 @@ TEST(out_queue, what_is_being_sent_stays_where_it_is) {
         }
         EXPECT_EQ(gathered.substr(0, gathered.size() / 2) + drain(queue, 999), sent);
         EXPECT_EQ(pool.live(), 0U);
+    }
+}
+
+// What answers share is neither copied into others nor appended to, however it is cut.
+TEST(out_queue, shared_chunks_stay_as_they_are_between_others) {
+    for (const std::size_t bytes : {10U, 1000U, 2040U, 5000U}) {
+        for (const std::size_t most : {1U, 7U, 1500U, 2048U, 100'000U}) {
+            base::chunk_pool pool;
+            out_queue queue(pool);
+            const std::string text(bytes, 's');
+            base::chunk* const shared = chunk_of(pool, text, bytes);
+            std::memmove(shared->data() + shared->capacity - bytes, shared->data(), bytes);
+            shared->end = shared->capacity;
+            shared->begin = shared->end - static_cast<std::uint32_t>(bytes);
+            std::string sent;
+            for (int i = 0; i < 5; ++i) {
+                const std::string own(static_cast<std::size_t>(10 + i * 40), 'o');
+                queue.push(chunk_of(pool, own, 500));
+                ASSERT_TRUE(base::chunk_pool::share(*shared));
+                queue.push(shared);
+                sent += own + text;
+            }
+            EXPECT_EQ(queue.bytes(), sent.size());
+            EXPECT_EQ(drain(queue, most), sent);
+            EXPECT_EQ(shared->shares, 0U);
+            EXPECT_EQ(std::string_view(shared->data() + shared->begin, shared->size()), text);
+            base::chunk_pool::give(shared);
+            EXPECT_EQ(pool.live(), 0U);
+        }
     }
 }
 

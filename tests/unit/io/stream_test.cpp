@@ -1,5 +1,6 @@
 // tcp_stream, listener, stdio_stream, signals over the real kernel.
 
+#include <cstring>
 #include <thread>
 
 #include "backend_fixture.hpp"
@@ -112,6 +113,42 @@ TEST_P(stream_test, a_large_message_leaves_when_it_is_written_but_overtakes_noth
     EXPECT_TRUE(got == all + larger);
     ::close(ends[1]);
     EXPECT_TRUE(until([&] { return reader.closed == 1; }));
+}
+
+// Sending a large message at once notes in its chunk what is sent; of a shared one nobody may.
+TEST_P(stream_test, a_large_shared_message_is_the_same_for_all) {
+    const std::string large(300'000, 'l');  // more than the system takes at once
+    base::chunk* const shared = chunk_of(loop->chunks(), large);
+    std::memmove(shared->data() + shared->capacity - large.size(), shared->data(), large.size());
+    shared->end = shared->capacity;
+    shared->begin = shared->end - static_cast<std::uint32_t>(large.size());
+    for (int i = 0; i < 2; ++i) {
+        int ends[2] = {-1, -1};
+        ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);
+        tcp_stream stream(*loop, ends[0], peer_of(ends[0]));
+        recording_reader reader;
+        reader.when_eof = [&] { stream.close(true); };
+        stream.start(reader);
+        std::string got;
+        for (int n = 0; n < 2; ++n) {
+            ASSERT_TRUE(base::chunk_pool::share(*shared));
+            stream.write(shared);
+        }
+        EXPECT_EQ(shared->size(), large.size());
+        EXPECT_TRUE(until([&] {
+            char buffer[100'000];
+            for (ssize_t n; (n = ::read(ends[1], buffer, sizeof buffer)) > 0;) {
+                got.append(buffer, static_cast<std::size_t>(n));
+            }
+            return got.size() == 2 * large.size() && stream.queued_bytes() == 0;
+        }));
+        EXPECT_TRUE(got == large + large);
+        EXPECT_EQ(shared->size(), large.size());
+        ::close(ends[1]);
+        EXPECT_TRUE(until([&] { return reader.closed == 1; }));
+    }
+    EXPECT_EQ(shared->shares, 0U);
+    base::chunk_pool::give(shared);
 }
 
 // To whom nobody listens any more: the fault comes as any other does.

@@ -187,6 +187,29 @@ TEST_F(guarded_scopes, lists_show_what_the_caller_may_use) {
               "item deep ");
 }
 
+// Answers share the text of a long list; whoever owns the pipe sees all of it, others do not.
+TEST_F(guarded_scopes, a_list_that_is_shared_is_not_shown_to_who_may_not_see_it) {
+    w.host.page_size(200);
+    ASSERT_TRUE(w.host.update([](catalog& all) {
+        for (int i = 0; i < 100; ++i) {
+            all.tool("open-" + std::to_string(i)).about(std::string(100, 'd')).run(&who);
+        }
+    }));
+    const auto names = [this](std::string_view whose) {
+        return listed(whose, "tools/list", "tools", "name");
+    };
+    const std::string none = names("none");
+    EXPECT_EQ(none.find("aa_read"), none.npos);
+    pipe_end pipe(w);
+    for (int i = 0; i < 3; ++i) {
+        const parsed all = pipe.ask(modern_body("1", "tools/list"));
+        EXPECT_GE(all.raw().size(), shared_pages::bytes_min);
+        EXPECT_NE(all.raw().find("bb_write"), std::string::npos);
+        EXPECT_EQ(names("none"), none);
+        EXPECT_EQ(names("reader").size(), none.size() + std::string_view("aa_read ").size());
+    }
+}
+
 TEST_F(guarded_scopes, a_cursor_of_somebody_else_shows_nothing_more) {
     w.host.page_size(1);
     ASSERT_TRUE(w.host.update([](catalog&) {}));
