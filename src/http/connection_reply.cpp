@@ -8,7 +8,6 @@
 #include "base/assert.hpp"
 #include "base/log.hpp"
 #include "http/connection.hpp"
-#include "http/connection_lines.hpp"
 #include "http/media.hpp"
 #include "http/response_writer.hpp"
 #include "http/server.hpp"
@@ -163,7 +162,7 @@ void connection::send_reply(std::uint16_t status, std::string_view content_type,
     count_response(status);
     // What was pipelined and has been read is answered, too.
     close_ = close_ || (server_.draining() && input_.size() == 0);
-    const reply_lines lines(request_id(), extra, extra_count);
+    PILLION_ASSERT(extra_count <= exchange::extra_headers_max);
     response_spec spec;
     spec.status = status;
     spec.minor_version = minor_version_;
@@ -175,7 +174,8 @@ void connection::send_reply(std::uint16_t status, std::string_view content_type,
     if (status == 200 && content_type == json_media_type) {
         spec.usual = server_.usual_.at(now_s, spec.date);
     }
-    spec.extra = lines.view();
+    spec.request_id = request_id();
+    spec.extra = {extra, extra_count};
     spec.rest_bytes = rest == nullptr ? 0 : rest->size();
     write_head(body, spec);
     send(std::move(body));

@@ -11,7 +11,6 @@
 #include "base/ascii.hpp"
 #include "base/assert.hpp"
 #include "http/connection.hpp"
-#include "http/connection_lines.hpp"
 #include "http/response_writer.hpp"
 #include "http/server.hpp"
 #include "http/sse_writer.hpp"
@@ -89,12 +88,13 @@ void connection::begin_sse(const extra_header* extra, std::size_t extra_count) n
     ++server_.counts_.streams;
     count_response(200);
     close_ = close_ || server_.draining();
-    const reply_lines lines(request_id(), extra, extra_count);
+    PILLION_ASSERT(extra_count <= exchange::extra_headers_max);
     response_spec spec;
     spec.minor_version = minor_version_;
     spec.keep_alive = !close_;
     spec.date = server_.dates_.at(server_.loop().unix_ms() / 1000);
-    spec.extra = lines.view();
+    spec.request_id = request_id();
+    spec.extra = {extra, extra_count};
     base::byte_buffer head(server_.loop().chunks());
     chunked_out_ = write_chunked_head(head, spec);
     if (!chunked_out_) {

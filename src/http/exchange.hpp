@@ -18,6 +18,7 @@
 #include "base/byte_buffer.hpp"
 #include "base/chunk.hpp"
 #include "http/head.hpp"
+#include "http/response_writer.hpp"
 
 namespace pillion::io {
 class reactor;
@@ -27,10 +28,7 @@ namespace pillion::http {
 
 class connection;
 
-struct extra_header {
-    std::string_view name;
-    std::string_view value;
-};
+using extra_header = header_line;
 
 // What a listener wants to hear while its exchange is open.
 class exchange_listener {

@@ -104,6 +104,7 @@ class head_writer {
             text("\r\n");
         }
     }
+    void request_id(std::string_view id) noexcept { field("X-Request-Id", id); }
     void extra(std::span<const header_line> lines) noexcept {
         for (const header_line& line : lines) {
             text(line.name);
@@ -123,7 +124,8 @@ class head_writer {
 std::size_t head_bytes_bound(const response_spec& spec) noexcept {
     // Status line, the fixed fields with their names, and the blank line stay below this.
     constexpr std::size_t fixed_bytes = 256;
-    std::size_t sum = fixed_bytes + spec.content_type.size() + spec.date.size() + spec.allow.size();
+    std::size_t sum = fixed_bytes + spec.content_type.size() + spec.date.size() +
+                      spec.allow.size() + spec.request_id.size();
     for (const header_line& line : spec.extra) {
         sum += line.name.size() + line.value.size() + 4;
     }
@@ -134,8 +136,9 @@ void check_ours(const response_spec& spec) noexcept {
     PILLION_ASSERT(spec.status >= 100 && spec.status <= 999);
     PILLION_ASSERT(base::is_field_value(spec.content_type));
     PILLION_ASSERT(base::is_field_value(spec.allow));
+    PILLION_DEBUG_ASSERT(base::is_field_value(spec.request_id));
     for (const header_line& line : spec.extra) {
-        PILLION_ASSERT(line.name == request_id_name || base::is_token(line.name));
+        PILLION_ASSERT(base::is_token(line.name));
     }
 }
 
@@ -170,6 +173,7 @@ void write_fields(head_writer& to, const response_spec& spec, std::size_t body_b
     } else if (spec.minor_version == 0) {
         to.text("Connection: keep-alive\r\n");
     }
+    to.request_id(spec.request_id);
     to.extra(spec.extra);
     to.text("\r\n");
 }
@@ -243,6 +247,7 @@ bool write_chunked_head(base::byte_buffer& out, const response_spec& spec) noexc
     if (!chunked || !spec.keep_alive) {
         writer.text("Connection: close\r\n");
     }
+    writer.request_id(spec.request_id);
     writer.extra(spec.extra);
     writer.text("\r\n");
     out.commit(writer.size());

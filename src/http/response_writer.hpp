@@ -3,8 +3,8 @@
 // A reply's body is serialised first, behind a head gap; write_head() then puts a head with the
 // exact Content-Length right in front of it, and both leave in one send without a copy.
 //
-// Field values that may come from a peer cannot break out of their line: control bytes are written
-// as spaces (RFC 9110 §5.5). Names and our own constants are asserted.
+// Values of extra fields may come from a peer and cannot break out of their line: control bytes are
+// written as spaces (RFC 9110 §5.5). Names and our own constants are asserted.
 // Thread: the shard of the buffer's pool.
 #pragma once
 
@@ -33,9 +33,6 @@ struct header_line {
     std::string_view value;
 };
 
-// The field that every reply has.
-inline constexpr std::string_view request_id_name = "X-Request-Id";
-
 // How most heads begin: 200, the date, JSON, up to the digits of Content-Length. Made once a
 // second; one per shard. Thread: the one that owns it.
 class usual_begin {
@@ -61,7 +58,8 @@ struct response_spec {
     // Of usual_begin for the same second; it stands for status, content_type and date where there
     // is a body, so they must be what it says.
     std::string_view usual;
-    std::string_view allow;  // methods of a 405, e.g. "POST, OPTIONS"; left out when empty
+    std::string_view allow;       // methods of a 405, e.g. "POST, OPTIONS"; left out when empty
+    std::string_view request_id;  // X-Request-Id: visible ASCII; left out when empty
     std::span<const header_line> extra;
 };
 

@@ -38,13 +38,14 @@ TEST(response_writer, json_reply) {
 TEST(response_writer, usual_replies_begin_as_others_do) {
     usual_begin kept;
     date_cache dates;
-    const header_line lines[] = {{request_id_name, "id-1"}, {"X-More", "a\rb"}};
+    const header_line lines[] = {{"X-More", "a\rb"}};
     for (const std::int64_t second : {784'111'777, 784'111'777, 784'111'778, 784'111'777}) {
         for (const std::string_view body : {"", "{}", "{\"a\":[1,2,3]}"}) {
             for (const int how : {0, 1, 2, 3}) {
                 response_spec spec;
                 spec.content_type = json_media_type;
                 spec.date = dates.at(second);
+                spec.request_id = "id-1";
                 spec.extra = lines;
                 spec.keep_alive = how != 1;
                 spec.minor_version = how == 2 ? 0 : 1;
