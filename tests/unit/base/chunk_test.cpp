@@ -1,11 +1,12 @@
 #include "base/chunk.hpp"
 
-#include <cstdint>
 #include <cstring>
 #include <string>
 #include <string_view>
 
 #include <gtest/gtest.h>
+
+#include "unit/base/shared_chunk.hpp"
 
 namespace pillion::base {
 namespace {
@@ -91,20 +92,11 @@ TEST(chunk_pool_death, a_chunk_still_out_at_the_end_is_a_bug) {
         "assertion failed");
 }
 
-// Text at the end of its chunk, as shared text has to be.
-chunk* full_chunk(chunk_pool& pool, std::string_view text) {
-    chunk* const c = pool.take(text.size());
-    c->end = c->capacity;
-    c->begin = c->end - static_cast<std::uint32_t>(text.size());
-    std::memcpy(c->data() + c->begin, text.data(), text.size());
-    return c;
-}
-
 TEST(chunk_pool, a_shared_chunk_goes_back_with_its_last_owner) {
     for (const std::size_t bytes : {10U, 5000U, 100'000U}) {
         chunk_pool pool;
         const std::string text(bytes, 't');
-        chunk* const c = full_chunk(pool, text);
+        chunk* const c = pillion::testing::full_chunk(pool, text);
         EXPECT_TRUE(chunk_pool::share(*c));
         EXPECT_TRUE(chunk_pool::share(*c));
         EXPECT_EQ(pool.live(), 1U);
@@ -124,7 +116,7 @@ TEST(chunk_pool, a_shared_chunk_goes_back_with_its_last_owner) {
 
 TEST(chunk_pool, a_chunk_has_only_so_many_owners) {
     chunk_pool pool;
-    chunk* const c = full_chunk(pool, "text");
+    chunk* const c = pillion::testing::full_chunk(pool, "text");
     std::size_t owners = 1;
     while (chunk_pool::share(*c)) {
         ++owners;

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "base/chunk.hpp"
+#include "unit/base/shared_chunk.hpp"
 
 namespace pillion::io {
 namespace {
@@ -96,10 +97,7 @@ TEST(out_queue, shared_chunks_stay_as_they_are_between_others) {
             base::chunk_pool pool;
             out_queue queue(pool);
             const std::string text(bytes, 's');
-            base::chunk* const shared = chunk_of(pool, text, bytes);
-            std::memmove(shared->data() + shared->capacity - bytes, shared->data(), bytes);
-            shared->end = shared->capacity;
-            shared->begin = shared->end - static_cast<std::uint32_t>(bytes);
+            base::chunk* const shared = pillion::testing::full_chunk(pool, text);
             std::string sent;
             for (int i = 0; i < 5; ++i) {
                 const std::string own(static_cast<std::size_t>(10 + i * 40), 'o');

@@ -1,6 +1,5 @@
 // tcp_stream, listener, stdio_stream, signals over the real kernel.
 
-#include <cstring>
 #include <thread>
 
 #include "backend_fixture.hpp"
@@ -10,6 +9,7 @@
 #include "io/tcp_stream.hpp"
 #include "io/uring_probe.hpp"
 #include "sim/stream_harness.hpp"
+#include "unit/base/shared_chunk.hpp"
 
 namespace pillion::io::testing {
 namespace {
@@ -76,6 +76,15 @@ TEST_P(stream_test, megabytes_both_ways_over_tcp) {
     ::close(client);
 }
 
+// Appends what has come; how much that is by now.
+std::size_t read_more(int from, std::string& to) {
+    char buffer[100'000];
+    for (ssize_t n; (n = ::read(from, buffer, sizeof buffer)) > 0;) {
+        to.append(buffer, static_cast<std::size_t>(n));
+    }
+    return to.size();
+}
+
 // W2 kept 64 replies of 32 KiB until the end of a turn, and read each back from beyond the caches.
 TEST_P(stream_test, a_large_message_leaves_when_it_is_written_but_overtakes_nothing) {
     int ends[2] = {-1, -1};
@@ -85,13 +94,7 @@ TEST_P(stream_test, a_large_message_leaves_when_it_is_written_but_overtakes_noth
     reader.when_eof = [&] { stream.close(true); };
     stream.start(reader);
     std::string got;
-    const auto read_all = [&] {
-        char buffer[100'000];
-        for (ssize_t n; (n = ::read(ends[1], buffer, sizeof buffer)) > 0;) {
-            got.append(buffer, static_cast<std::size_t>(n));
-        }
-        return got.size();
-    };
+    const auto read_all = [&] { return read_more(ends[1], got); };
     const std::string large(20'000, 'l');
     const std::string larger(2'000'000, 'r');  // more than the system takes
     EXPECT_TRUE(stream.write(chunk_of(loop->chunks(), large)));
@@ -118,10 +121,7 @@ TEST_P(stream_test, a_large_message_leaves_when_it_is_written_but_overtakes_noth
 // Sending a large message at once notes in its chunk what is sent; of a shared one nobody may.
 TEST_P(stream_test, a_large_shared_message_is_the_same_for_all) {
     const std::string large(300'000, 'l');  // more than the system takes at once
-    base::chunk* const shared = chunk_of(loop->chunks(), large);
-    std::memmove(shared->data() + shared->capacity - large.size(), shared->data(), large.size());
-    shared->end = shared->capacity;
-    shared->begin = shared->end - static_cast<std::uint32_t>(large.size());
+    base::chunk* const shared = pillion::testing::full_chunk(loop->chunks(), large);
     for (int i = 0; i < 2; ++i) {
         int ends[2] = {-1, -1};
         ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);
@@ -136,11 +136,7 @@ TEST_P(stream_test, a_large_shared_message_is_the_same_for_all) {
         }
         EXPECT_EQ(shared->size(), large.size());
         EXPECT_TRUE(until([&] {
-            char buffer[100'000];
-            for (ssize_t n; (n = ::read(ends[1], buffer, sizeof buffer)) > 0;) {
-                got.append(buffer, static_cast<std::size_t>(n));
-            }
-            return got.size() == 2 * large.size() && stream.queued_bytes() == 0;
+            return read_more(ends[1], got) == 2 * large.size() && stream.queued_bytes() == 0;
         }));
         EXPECT_TRUE(got == large + large);
         EXPECT_EQ(shared->size(), large.size());
