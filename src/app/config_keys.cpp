@@ -419,6 +419,7 @@ config_table make_named_table(const std::string& kind, const std::string& sectio
 
 config_table make_config_table(std::vector<detail::own_option>& own, server_profile otherwise) {
     config_table all;
+    all.reserve(static_cast<std::size_t>(key_id::own_options) + own.size());
     add_listeners(all);
     add_callers(all);
     add_tls(all);
