@@ -37,7 +37,8 @@ class backend {
     virtual void accept(op& target, int listen_fd) noexcept = 0;
 
     // Multishot receive into lent buffers: res > 0 with data, res == 0 at end of stream (final),
-    // res < 0 on error (final). -ENOBUFS (final): no buffer free, submit again.
+    // res < 0 on error (final). -ENOBUFS (final): no buffer free, submit again. Whoever is always
+    // ready gets no more than a turn, and takes the next one behind those that got no buffer.
     virtual void receive(op& target, int fd) noexcept = 0;
 
     // Waits until the peer finished sending or broke the connection; res = the events as poll(2)

@@ -6,7 +6,6 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 #include <algorithm>
 #include <cerrno>
@@ -14,6 +13,7 @@
 #include <utility>
 
 #include "base/assert.hpp"
+#include "base/clock.hpp"
 #include "base/limits.hpp"
 #include "io/receive_buffers.hpp"
 
@@ -59,8 +59,8 @@ class epoll_backend final : public backend {
     int open() noexcept;
 
     const char* name() const noexcept override { return "epoll"; }
-    std::int64_t now_ns() const noexcept override { return read_clock(CLOCK_MONOTONIC); }
-    std::int64_t unix_ms() const noexcept override { return read_clock(CLOCK_REALTIME) / 1000000; }
+    std::int64_t now_ns() const noexcept override { return base::monotonic_now_ns(); }
+    std::int64_t unix_ms() const noexcept override { return base::unix_now_ms(); }
 
     void accept(op& target, int listen_fd) noexcept override;
     void receive(op& target, int fd) noexcept override;
@@ -81,12 +81,6 @@ class epoll_backend final : public backend {
     std::size_t buffers_lent() const noexcept override { return buffers_.lent(); }
 
  private:
-    static std::int64_t read_clock(clockid_t which) noexcept {
-        timespec t{};
-        ::clock_gettime(which, &t);
-        return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
-    }
-
     fd_record& record_of(int fd);
     fd_record& begin(op& target, op_kind kind, int fd) noexcept;
     bool watch(fd_record& r, int fd, op*& slot) noexcept;
@@ -96,7 +90,7 @@ class epoll_backend final : public backend {
 
     void wait(std::int64_t wait_ns) noexcept;
     void note_event(std::uint64_t data, std::uint32_t events) noexcept;
-    void try_all() noexcept;
+    void try_ready(std::size_t count) noexcept;
     void try_in(fd_record& r, int fd) noexcept;
     void try_out(fd_record& r, int fd) noexcept;
     void try_accept(fd_record& r, int fd) noexcept;
@@ -108,6 +102,11 @@ class epoll_backend final : public backend {
     std::int64_t transfer(fd_record& r, transfer_op& target, bool reads) noexcept;
 
     static constexpr std::size_t events_max = 256;
+    // Of more than a crowd, a portion at a time: those are answered while they are in the caches,
+    // and nobody waits until all have been read. Fewer go together, and so wake whoever reads the
+    // answers less often.
+    static constexpr std::size_t crowd = 64;
+    static constexpr std::size_t portion = 32;
     static constexpr int accepts_per_turn = 64;
     // What one blocking call on a file may move, so that a slow disk costs the loop little.
     static constexpr std::size_t file_piece_bytes = 64 * 1024;
@@ -120,7 +119,7 @@ class epoll_backend final : public backend {
     receive_buffers buffers_;
     std::vector<fd_record> records_;
     std::vector<int> ready_;
-    std::vector<int> trying_;
+    std::size_t round_ = 0;  // of ready_, those to try before the system is asked again
     std::vector<completion> done_;
     std::size_t in_flight_ = 0;
 };
@@ -358,9 +357,11 @@ void epoll_backend::close(int fd) noexcept {
 }
 
 void epoll_backend::turn(std::int64_t wait_ns, std::vector<completion>& out) noexcept {
-    const bool busy = !done_.empty() || !ready_.empty();
-    wait(busy ? 0 : wait_ns);
-    try_all();
+    if (round_ == 0) {
+        wait(done_.empty() && ready_.empty() ? wait_ns : 0);
+        round_ = ready_.size();
+    }
+    try_ready(round_ > crowd ? portion : round_);
     for (const completion& c : done_) {
         in_flight_ -= c.more ? 0 : 1;
         out.push_back(c);
@@ -407,10 +408,12 @@ void epoll_backend::note_event(std::uint64_t data, std::uint32_t events) noexcep
     }
 }
 
-void epoll_backend::try_all() noexcept {
-    // What is still ready after its share queues up again, behind the others, for the next turn.
-    trying_.swap(ready_);
-    for (const int fd : trying_) {
+// The first of them, as far as there is room for what they receive. What is still ready after its
+// share queues up again, behind those that have not had theirs.
+void epoll_backend::try_ready(std::size_t count) noexcept {
+    std::size_t at = 0;
+    for (; at < count && buffers_.next().data != nullptr; ++at) {
+        const int fd = ready_[at];
         fd_record& r = record_of(fd);
         r.queued = false;
         if (r.in != nullptr && r.readable) {
@@ -420,7 +423,8 @@ void epoll_backend::try_all() noexcept {
             try_out(r, fd);
         }
     }
-    trying_.clear();
+    ready_.erase(ready_.begin(), ready_.begin() + static_cast<std::ptrdiff_t>(at));
+    round_ -= at;
 }
 
 void epoll_backend::try_in(fd_record& r, int fd) noexcept {
@@ -474,10 +478,6 @@ void epoll_backend::try_accept(fd_record& r, int fd) noexcept {
 
 void epoll_backend::try_receive(fd_record& r, int fd) noexcept {
     const receive_buffers::room into = buffers_.next();
-    if (into.data == nullptr) {
-        // They all come back when this turn's completions are dispatched.
-        return try_later(r, fd);
-    }
     ++system_calls_;
     const ssize_t got = receive_now(fd, into.data, into.bytes);
     if (got <= 0) {

@@ -56,6 +56,7 @@ inline constexpr std::uint32_t poll_add_multi = 1U << 0;    // in len
 // Completion flags.
 inline constexpr std::uint32_t cqe_buffer = 1U << 0;
 inline constexpr std::uint32_t cqe_more = 1U << 1;
+inline constexpr std::uint32_t cqe_socket_nonempty = 1U << 2;
 inline constexpr std::uint32_t cqe_buffer_more = 1U << 4;
 inline constexpr unsigned cqe_buffer_shift = 16;
 

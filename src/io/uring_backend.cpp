@@ -3,7 +3,6 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 #include <algorithm>
 #include <atomic>
@@ -15,8 +14,10 @@
 #include <liburing.h>
 
 #include "base/assert.hpp"
+#include "base/clock.hpp"
 #include "base/limits.hpp"
 #include "io/buffer_ring.hpp"
+#include "io/unix_receives.hpp"
 #include "io/uring_abi.hpp"
 #include "io/uring_probe.hpp"
 #include "io/uring_unread.hpp"
@@ -35,20 +36,13 @@ constexpr std::uint64_t tag_last = 1;
 // op::flags.
 constexpr std::uint8_t flag_cancelled = 1;  // cancel() was called: a re-arm must not undo it
 constexpr std::uint8_t flag_polling = 2;    // waiting for readiness before trying again
-constexpr std::uint8_t flag_unix = 4;       // a receive from a unix socket: see unix_socket
+constexpr std::uint8_t flag_unix = 4;       // a receive from a unix socket: see unix_receives
+constexpr std::uint8_t flag_fed = 8;        // one that got bytes since it was submitted
+constexpr std::uint8_t flag_greedy = 16;    // one that took all buffers, and more bytes wait
 
 std::uint64_t to_number(const void* p) noexcept {
     return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(p));
 }
-
-// A multishot receive from a unix socket misses the end of stream on kernels from 6.17 on when that
-// comes together with data (liburing issue 1549). So there is one only while somebody waits for the
-// hang-up as well; when that comes, what is left is received in single shots, which miss nothing.
-struct unix_socket {
-    op* receive = nullptr;  // in flight
-    bool watched = false;
-    bool ending = false;
-};
 
 buffer_ring::use use_of_buffers(const uring_restrictions& without) noexcept {
     const bool shared =
@@ -70,17 +64,24 @@ class uring_backend final : public backend {
     bool sharing_unknown() const noexcept { return sharing_unknown_; }
 
     const char* name() const noexcept override { return "uring"; }
-    std::int64_t now_ns() const noexcept override { return read_clock(CLOCK_MONOTONIC); }
-    std::int64_t unix_ms() const noexcept override { return read_clock(CLOCK_REALTIME) / 1000000; }
+    std::int64_t now_ns() const noexcept override { return base::monotonic_now_ns(); }
+    std::int64_t unix_ms() const noexcept override { return base::unix_now_ms(); }
 
     void accept(op& target, int listen_fd) noexcept override;
     void receive(op& target, int fd) noexcept override;
     void await_hangup(op& target, int fd) noexcept override;
-    void send(transfer_op& target, int fd, const iovec* parts, std::size_t count) noexcept override;
-    void read(transfer_op& target, int fd, char* to, std::size_t bytes) noexcept override;
-    void write(transfer_op& target, int fd, const char* from, std::size_t bytes) noexcept override;
-    void connect(transfer_op& target, int fd, const void* address,
-                 std::size_t bytes) noexcept override;
+    void send(transfer_op& target, int fd, const iovec* parts, std::size_t n) noexcept override {
+        transfer(target, op_kind::send, fd, parts, n);
+    }
+    void read(transfer_op& target, int fd, char* to, std::size_t bytes) noexcept override {
+        transfer(target, op_kind::read, fd, to, bytes);
+    }
+    void write(transfer_op& target, int fd, const char* from, std::size_t bytes) noexcept override {
+        transfer(target, op_kind::write, fd, from, bytes);
+    }
+    void connect(transfer_op& target, int fd, const void* to, std::size_t bytes) noexcept override {
+        transfer(target, op_kind::connect, fd, to, bytes);
+    }
     void cancel(op& target) noexcept override;
     void shutdown(int fd, int how) noexcept override;
     std::size_t unread_bytes(int fd) noexcept override;
@@ -95,26 +96,21 @@ class uring_backend final : public backend {
     bool receive_may_miss_reset() const noexcept override { return true; }
 
  private:
-    static std::int64_t read_clock(clockid_t which) noexcept {
-        timespec t{};
-        ::clock_gettime(which, &t);
-        return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
-    }
-
     void begin(op& target, op_kind kind, int fd) noexcept;
     io_uring_sqe& next_sqe(std::uint8_t opcode, int fd, std::uint64_t tag) noexcept;
+    void transfer(transfer_op& target, op_kind kind, int fd, const void* memory,
+                  std::size_t size) noexcept;
     void prepare(op& target, bool first) noexcept;
     void prepare_poll(op& target) noexcept;
-    unix_socket* unix_at(int fd) noexcept;
     bool takes_multishot(const op& target) noexcept;
     void hung_up(int fd) noexcept;
-    void forget_receive(const op& target) noexcept;
     void arm_wake() noexcept;
     int enter(unsigned min_complete, std::int64_t wait_ns, bool events) noexcept;
     void reap(std::vector<completion>& out) noexcept;
     void complete(const io_uring_cqe& cqe, std::vector<completion>& out) noexcept;
     bool continues(op& target, std::int32_t res, completion& what) noexcept;
     void finish(op& target, completion what, std::vector<completion>& out) noexcept;
+    void submit_again(std::vector<op*>& which, std::vector<completion>& out) noexcept;
 
     ::io_uring ring_{};
     bool ring_open_ = false;
@@ -126,7 +122,12 @@ class uring_backend final : public backend {
     buffer_ring buffers_;
     // One per submission slot: a msghdr must live until its submission (SUBMIT_STABLE), not longer.
     std::vector<msghdr> headers_;
-    std::vector<std::unique_ptr<unix_socket>> unix_;  // by descriptor; null: none of these
+    unix_receives unix_;
+    // To be submitted again in the next turn, when what is lent is back: first the receives that
+    // found no buffer.
+    std::vector<op*> starved_;
+    std::vector<op*> fed_;
+    bool closing_ = false;
     std::size_t in_flight_ = 0;
     std::size_t lent_ = 0;
 };
@@ -173,6 +174,7 @@ bool uring_backend::open(const backend_options& options, const uring_restriction
 uring_backend::~uring_backend() {
     if (ring_open_) {
         // The kernel must not write into memory of ops or buffers that are about to go.
+        closing_ = true;
         if (in_flight_ > 0) {
             io_uring_sqe& sqe = next_sqe(abi::op_async_cancel, -1, tag_ignore);
             constexpr std::uint32_t all_of_any = (1U << 0) | (1U << 2);
@@ -200,7 +202,7 @@ void uring_backend::begin(op& target, op_kind kind, int fd) noexcept {
     target.in_flight = true;
     target.kind = static_cast<std::uint8_t>(kind);
     target.fd = fd;
-    target.flags = 0;
+    target.flags &= flag_greedy;
     ++in_flight_;
 }
 
@@ -239,6 +241,7 @@ void uring_backend::prepare(op& target, bool first) noexcept {
             return;
         }
         case op_kind::receive: {
+            target.flags &= static_cast<std::uint8_t>(~flag_fed);
             io_uring_sqe& sqe = next_sqe(abi::op_recv, target.fd, tag);
             sqe.flags = abi::sqe_buffer_select;
             // A fresh connection is usually silent yet: do not try before it is readable.
@@ -307,34 +310,27 @@ void uring_backend::receive(op& target, int fd) noexcept {
     socklen_t bytes = sizeof domain;
     ++system_calls_;
     if (::getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &bytes) == 0 && domain == AF_UNIX) {
-        target.flags = flag_unix;
-        const auto index = static_cast<std::size_t>(fd);
-        unix_.resize(std::max(unix_.size(), index + 1));
-        if (unix_[index] == nullptr) {
-            unix_[index] = std::make_unique<unix_socket>();
-        }
-        unix_[index]->receive = &target;
+        target.flags |= flag_unix;
+        unix_.began(target, fd);
     }
     prepare(target, true);
 }
 
-// Null for other sockets, and before the first receive.
-unix_socket* uring_backend::unix_at(int fd) noexcept {
-    const auto index = static_cast<std::size_t>(fd);
-    return index < unix_.size() ? unix_[index].get() : nullptr;
-}
-
+// One that goes on while there are bytes and buffers may leave none to the others.
 bool uring_backend::takes_multishot(const op& target) noexcept {
+    if ((target.flags & flag_greedy) != 0) {
+        return false;
+    }
     if ((target.flags & flag_unix) == 0) {
         return multishot_recv_;
     }
-    const unix_socket& s = *unix_at(target.fd);
+    const unix_receives::entry& s = *unix_.at(target.fd);
     return multishot_recv_ && s.watched && !s.ending;
 }
 
 void uring_backend::await_hangup(op& target, int fd) noexcept {
     begin(target, op_kind::hangup, fd);
-    if (unix_socket* const s = unix_at(fd)) {
+    if (auto* const s = unix_.at(fd)) {
         s->watched = true;
     }
     prepare(target, true);
@@ -342,7 +338,7 @@ void uring_backend::await_hangup(op& target, int fd) noexcept {
 
 // The peer has hung up, or nobody waits for that any more.
 void uring_backend::hung_up(int fd) noexcept {
-    unix_socket* const s = unix_at(fd);
+    unix_receives::entry* const s = unix_.at(fd);
     if (s == nullptr) {
         return;
     }
@@ -356,34 +352,11 @@ void uring_backend::hung_up(int fd) noexcept {
     }
 }
 
-void uring_backend::send(transfer_op& target, int fd, const iovec* parts,
-                         std::size_t count) noexcept {
-    begin(target, op_kind::send, fd);
-    target.memory = to_number(parts);
-    target.size = count;
-    prepare(target, true);
-}
-
-void uring_backend::read(transfer_op& target, int fd, char* to, std::size_t bytes) noexcept {
-    begin(target, op_kind::read, fd);
-    target.memory = to_number(to);
-    target.size = bytes;
-    prepare(target, true);
-}
-
-void uring_backend::write(transfer_op& target, int fd, const char* from,
-                          std::size_t bytes) noexcept {
-    begin(target, op_kind::write, fd);
-    target.memory = to_number(from);
-    target.size = bytes;
-    prepare(target, true);
-}
-
-void uring_backend::connect(transfer_op& target, int fd, const void* address,
-                            std::size_t bytes) noexcept {
-    begin(target, op_kind::connect, fd);
-    target.memory = to_number(address);
-    target.size = bytes;
+void uring_backend::transfer(transfer_op& target, op_kind kind, int fd, const void* memory,
+                             std::size_t size) noexcept {
+    begin(target, kind, fd);
+    target.memory = to_number(memory);
+    target.size = size;
     prepare(target, true);
 }
 
@@ -409,9 +382,7 @@ std::size_t uring_backend::unread_bytes(int fd) noexcept {
 }
 
 void uring_backend::close(int fd) noexcept {
-    if (unix_socket* const s = unix_at(fd)) {
-        *s = {};
-    }
+    unix_.closed(fd);
     io_uring_sqe& sqe = next_sqe(abi::op_close, fd, tag_ignore);
     sqe.flags = abi::sqe_cqe_skip_success;
 }
@@ -440,9 +411,11 @@ int uring_backend::enter(unsigned min_complete, std::int64_t wait_ns, bool event
 
 void uring_backend::turn(std::int64_t wait_ns, std::vector<completion>& out) noexcept {
     buffers_.publish();
+    submit_again(starved_, out);
+    submit_again(fed_, out);
     // -EINTR, -ETIME, and -EBUSY/-EAGAIN (too many completions unfetched) all mean: look at what
     // is there and come again. Unsubmitted entries stay queued.
-    static_cast<void>(enter(wait_ns == 0 ? 0 : 1, wait_ns, true));
+    static_cast<void>(enter(wait_ns == 0 || !out.empty() ? 0 : 1, wait_ns, true));
     reap(out);
 }
 
@@ -474,7 +447,13 @@ void uring_backend::complete(const io_uring_cqe& cqe, std::vector<completion>& o
         const auto received = static_cast<std::size_t>(std::max(cqe.res, 0));
         const bool same_again = (cqe.flags & abi::cqe_buffer_more) != 0;
         what.data = buffers_.took(what.buffer_id, received, same_again);
-        lent_ += received > 0 ? 1 : 0;
+        if (received > 0) {
+            ++lent_;
+            target.flags |= flag_fed;
+        }
+        if ((cqe.flags & abi::cqe_socket_nonempty) == 0) {
+            target.flags &= static_cast<std::uint8_t>(~flag_greedy);
+        }
     }
     if (what.more) {
         out.push_back(what);
@@ -501,7 +480,13 @@ bool uring_backend::continues(op& target, std::int32_t res, completion& what) no
                 prepare(target, true);
                 return true;
             }
-            const unix_socket* const s = accepts ? nullptr : unix_at(target.fd);
+            if (res == -ENOBUFS && !accepts) {
+                const bool fed = (target.flags & flag_fed) != 0;
+                target.flags |= fed ? flag_greedy : std::uint8_t{0};
+                (fed ? fed_ : starved_).push_back(&target);
+                return true;
+            }
+            const unix_receives::entry* const s = accepts ? nullptr : unix_.at(target.fd);
             if (res == -ECANCELED && !cancelled && s != nullptr && s->ending) {
                 prepare(target, false);
                 return true;
@@ -543,31 +528,28 @@ void uring_backend::prepare_poll(op& target) noexcept {
     sqe.user_data = to_number(&target);
 }
 
-void uring_backend::forget_receive(const op& target) noexcept {
-    unix_socket* const s = unix_at(target.fd);
-    if (s != nullptr && s->receive == &target) {
-        s->receive = nullptr;
-    }
-}
-
 void uring_backend::finish(op& target, completion what, std::vector<completion>& out) noexcept {
     out.push_back(what);
-    if (!what.more) {
-        forget_receive(target);
-        --in_flight_;
+    if (what.more) {
+        fed_.push_back(&target);
         return;
     }
-    if ((target.flags & flag_cancelled) == 0) {
-        prepare(target, false);
-        return;
-    }
-    // Cancelled after the kernel had ended it: there is nothing left to re-arm.
-    completion end;
-    end.target = &target;
-    end.res = -ECANCELED;
-    out.push_back(end);
-    forget_receive(target);
+    unix_.ended(target);
     --in_flight_;
+}
+
+void uring_backend::submit_again(std::vector<op*>& which, std::vector<completion>& out) noexcept {
+    for (op* const one : which) {
+        if (!closing_ && (one->flags & flag_cancelled) == 0) {
+            prepare(*one, false);
+            continue;
+        }
+        completion end;
+        end.target = one;
+        end.res = -ECANCELED;
+        finish(*one, end, out);
+    }
+    which.clear();
 }
 
 void uring_backend::give_back(std::uint32_t buffer_id) noexcept {

@@ -30,6 +30,7 @@ static_assert(abi::enter_registered_ring == IORING_ENTER_REGISTERED_RING);
 static_assert(abi::recv_multishot == IORING_RECV_MULTISHOT);
 static_assert(abi::accept_multishot == IORING_ACCEPT_MULTISHOT);
 static_assert(abi::cqe_more == IORING_CQE_F_MORE);
+static_assert(abi::cqe_socket_nonempty == IORING_CQE_F_SOCK_NONEMPTY);
 static_assert(abi::op_recv == IORING_OP_RECV && abi::op_send == IORING_OP_SEND);
 static_assert(abi::op_close == IORING_OP_CLOSE && abi::op_connect == IORING_OP_CONNECT);
 static_assert(abi::op_read == IORING_OP_READ && abi::op_write == IORING_OP_WRITE);

@@ -5,6 +5,8 @@ import resource
 import signal
 import socket
 import struct
+import subprocess
+import sys
 import time
 
 import pytest
@@ -212,3 +214,49 @@ def test_more_sessions_and_streams_than_there_may_be(start, limits):
     for client in [*clients, again]:
         client.close()
     alive(server)
+
+
+# Sends requests of 900 kB over a few connections without ever waiting for an answer; says how many
+# at the end of its input. A process of its own, so that it does not wait for the test's calls.
+UPLOADS = """
+import socket, sys, threading, time
+count = [0] * int(sys.argv[2])
+request = (b"POST /mcp HTTP/1.1\\r\\nHost: localhost\\r\\nContent-Type: application/json\\r\\n"
+           b"Accept: application/json, text/event-stream\\r\\nContent-Length: 900000\\r\\n\\r\\n")
+request += b'"' + 899_998 * b"x" + b'"'
+def drain(connection):
+    while connection.recv(65536):
+        pass
+def send(number):
+    connection = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+    threading.Thread(target=drain, args=(connection,), daemon=True).start()
+    while True:
+        connection.sendall(request)
+        count[number] += 1
+for number in range(len(count)):
+    threading.Thread(target=send, args=(number,), daemon=True).start()
+while min(count) < 2:
+    time.sleep(0.01)
+print("under way", flush=True)
+sys.stdin.read()
+print(*count, flush=True)
+"""
+
+
+def test_uploads_without_an_end_keep_nobody_waiting(start_pillion):
+    """One that is always ready to be read took all buffers of each turn: a call of anybody else
+    waited for three thousand of these requests."""
+    server = start_pillion()
+    calls = 30
+    with subprocess.Popen([sys.executable, "-c", UPLOADS, str(server.port), "24"],
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as uploads:
+        try:
+            assert uploads.stdout.readline() == "under way\n"
+            with Connection(server.address) as connection:
+                for _ in range(calls):
+                    assert connection.request("GET", "/health").status == 200
+            uploads.stdin.close()
+            sent = [int(word) for word in uploads.stdout.readline().split()]
+        finally:
+            uploads.kill()
+    assert sum(sent) < 300 * calls, sent
