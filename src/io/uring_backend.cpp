@@ -37,7 +37,7 @@ constexpr std::uint64_t tag_last = 1;
 constexpr std::uint8_t flag_cancelled = 1;  // cancel() was called: a re-arm must not undo it
 constexpr std::uint8_t flag_polling = 2;    // waiting for readiness before trying again
 constexpr std::uint8_t flag_unix = 4;       // a receive from a unix socket: see unix_receives
-constexpr std::uint8_t flag_fed = 8;        // one that got bytes since it was submitted
+constexpr std::uint8_t flag_fed = 8;        // one that got bytes in this turn: see sort_starved()
 constexpr std::uint8_t flag_greedy = 16;    // one that took all buffers, and more bytes wait
 
 std::uint64_t to_number(const void* p) noexcept {
@@ -107,6 +107,7 @@ class uring_backend final : public backend {
     void arm_wake() noexcept;
     int enter(unsigned min_complete, std::int64_t wait_ns, bool events) noexcept;
     void reap(std::vector<completion>& out) noexcept;
+    void sort_starved(const std::vector<completion>& told) noexcept;
     void complete(const io_uring_cqe& cqe, std::vector<completion>& out) noexcept;
     bool continues(op& target, std::int32_t res, completion& what) noexcept;
     void finish(op& target, completion what, std::vector<completion>& out) noexcept;
@@ -241,7 +242,6 @@ void uring_backend::prepare(op& target, bool first) noexcept {
             return;
         }
         case op_kind::receive: {
-            target.flags &= static_cast<std::uint8_t>(~flag_fed);
             io_uring_sqe& sqe = next_sqe(abi::op_recv, target.fd, tag);
             sqe.flags = abi::sqe_buffer_select;
             // A fresh connection is usually silent yet: do not try before it is readable.
@@ -427,6 +427,29 @@ void uring_backend::reap(std::vector<completion>& out) noexcept {
         complete(ring_.cq.cqes[head & ring_.cq.ring_mask], out);
     }
     std::atomic_ref<unsigned>(*ring_.cq.khead).store(head, std::memory_order_release);
+    if (!starved_.empty()) {
+        sort_starved(out);
+    }
+}
+
+// Who found no buffer and had one before in this turn stands behind those that got none.
+void uring_backend::sort_starved(const std::vector<completion>& told) noexcept {
+    for (op* const one : starved_) {
+        one->flags &= static_cast<std::uint8_t>(~flag_fed);
+    }
+    for (const completion& what : told) {
+        what.target->flags |= what.data != nullptr ? flag_fed : std::uint8_t{0};
+    }
+    std::size_t left = 0;
+    for (op* const one : starved_) {
+        if ((one->flags & flag_fed) == 0) {
+            starved_[left++] = one;
+        } else {
+            one->flags |= flag_greedy;
+            fed_.push_back(one);
+        }
+    }
+    starved_.resize(left);
 }
 
 void uring_backend::complete(const io_uring_cqe& cqe, std::vector<completion>& out) noexcept {
@@ -447,10 +470,7 @@ void uring_backend::complete(const io_uring_cqe& cqe, std::vector<completion>& o
         const auto received = static_cast<std::size_t>(std::max(cqe.res, 0));
         const bool same_again = (cqe.flags & abi::cqe_buffer_more) != 0;
         what.data = buffers_.took(what.buffer_id, received, same_again);
-        if (received > 0) {
-            ++lent_;
-            target.flags |= flag_fed;
-        }
+        lent_ += received > 0 ? 1 : 0;
         if ((cqe.flags & abi::cqe_socket_nonempty) == 0) {
             target.flags &= static_cast<std::uint8_t>(~flag_greedy);
         }
@@ -481,9 +501,7 @@ bool uring_backend::continues(op& target, std::int32_t res, completion& what) no
                 return true;
             }
             if (res == -ENOBUFS && !accepts) {
-                const bool fed = (target.flags & flag_fed) != 0;
-                target.flags |= fed ? flag_greedy : std::uint8_t{0};
-                (fed ? fed_ : starved_).push_back(&target);
+                starved_.push_back(&target);
                 return true;
             }
             const unix_receives::entry* const s = accepts ? nullptr : unix_.at(target.fd);
