@@ -12,6 +12,7 @@ namespace hostile {
 namespace {
 
 constexpr std::int64_t second_ns = 1'000'000'000;
+constexpr std::size_t large_bytes = 900'000;
 
 struct refusal {
     std::string request;
@@ -60,13 +61,19 @@ attackers::attackers(const attack_plan& plan)
         "Content-Length: 100000\r\n\r\n" +
         std::string(4000, ' ');
     const int flooders = plan_.flood_per_s > 0 ? plan_.flood_connections : 0;
-    const auto total = static_cast<std::size_t>(plan_.slow + plan_.stalled + flooders);
+    if (plan_.uploads > 0) {
+        large_ = post("", R"({"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":")" +
+                              std::string(large_bytes, 'x') + "\"}}");
+    }
+    const int first_upload = plan_.slow + plan_.stalled + flooders;
+    const auto total = static_cast<std::size_t>(first_upload + plan_.uploads);
     all_.resize(total);
     for (std::size_t i = 0; i < total; ++i) {
         const int n = static_cast<int>(i);
         all_[i].what = n < plan_.slow                   ? role::slow
                        : n < plan_.slow + plan_.stalled ? role::stalled
-                                                        : role::flood;
+                       : n < first_upload               ? role::flood
+                                                        : role::upload;
         open(i);
     }
 }
@@ -113,6 +120,9 @@ void attackers::open(std::size_t i) {
         case role::flood:
             free_.push_back(i);
             return;
+        case role::upload:
+            a.at = 0;
+            return;
     }
 }
 
@@ -122,7 +132,7 @@ void attackers::ended(std::size_t i) {
         ++report_.slow_cut;
     } else if (a.what == role::stalled) {
         ++report_.stalled_cut;
-    } else if (!a.busy) {
+    } else if (a.what == role::flood && !a.busy) {
         std::erase(free_, i);
     }
     ::close(a.fd);
@@ -171,6 +181,28 @@ void attackers::flood(std::int64_t now) {
     }
 }
 
+// As much as each socket takes. What is answered is read, and not looked at.
+void attackers::upload() {
+    for (one& a : all_) {
+        if (a.what != role::upload || a.fd < 0) {
+            continue;
+        }
+        char part[4096];
+        while (::recv(a.fd, part, sizeof part, MSG_DONTWAIT) > 0) {
+        }
+        ssize_t bytes = 0;
+        while ((bytes = ::send(a.fd, large_.data() + a.at, large_.size() - a.at,
+                               MSG_DONTWAIT | MSG_NOSIGNAL)) > 0) {
+            a.at += static_cast<std::size_t>(bytes);
+            if (a.at == large_.size()) {
+                a.at = 0;
+                ++report_.uploaded;
+                break;
+            }
+        }
+    }
+}
+
 void attackers::event(std::size_t i) {
     one& a = all_[i];
     if (a.what != role::flood) {
@@ -200,6 +232,9 @@ void attackers::step(std::int64_t now) {
     drip(now);
     if (plan_.flood_per_s > 0) {
         flood(now);
+    }
+    if (plan_.uploads > 0) {
+        upload();
     }
     epoll_event events[256];
     const int count = ::epoll_wait(epoll_, events, 256, 0);

@@ -48,7 +48,7 @@ class settings {
         {"deadline_ms", "0"}, {"limit_ms", "0"},    {"kill", "0"},   {"listeners", "0"},
         {"changes", "0"},     {"uri_bytes", "400"}, {"slow", "0"},   {"stalled", "0"},
         {"flood", "0"},       {"kind", "rate"},     {"settle", "1"}, {"warm_up", "0.5"},
-        {"real_time", "1"},
+        {"real_time", "1"},   {"uploads", "0"},
     };
 };
 
@@ -106,9 +106,9 @@ void print(const call_report& r, const crowd& others, bool real_time) {
     const attack_report& a = others.thrown.report();
     std::printf(
         "\"drips\":%lu,\"slow_cut\":%lu,\"stalled_cut\":%lu,\"flood_sent\":%lu,"
-        "\"flood_refused\":%lu,\"flood_other\":%lu,\"flood_late\":%lu,",
+        "\"flood_refused\":%lu,\"flood_other\":%lu,\"flood_late\":%lu,\"uploaded\":%lu,",
         a.drips, a.slow_cut, a.stalled_cut, a.flood_sent, a.flood_refused, a.flood_other,
-        a.flood_late);
+        a.flood_late, a.uploaded);
     std::printf("\"caller_cpu\":%.3f,\"others_cpu\":%.3f,\"real_time\":%s,\"killed_ns\":%ld}\n",
                 r.cpu_s / r.wall_s, others.cpu_s / others.wall_s, real_time ? "true" : "false",
                 r.killed_ns);
@@ -134,6 +134,7 @@ int main(int argc, char** argv) {
     attack.slow = set.number("slow");
     attack.stalled = set.number("stalled");
     attack.flood_per_s = set.real("flood");
+    attack.uploads = set.number("uploads");
     attack.kind = set.text("kind");
     attack.uri = "test://" + std::string(static_cast<std::size_t>(set.number("uri_bytes")), 'u');
 
