@@ -1,6 +1,8 @@
 // tcp_stream, listener, stdio_stream, signals over the real kernel.
 
+#include <array>
 #include <thread>
+#include <utility>
 
 #include "backend_fixture.hpp"
 #include "io/listener.hpp"
@@ -76,46 +78,68 @@ TEST_P(stream_test, megabytes_both_ways_over_tcp) {
     ::close(client);
 }
 
-// Appends what has come; how much that is by now.
-std::size_t read_more(int from, std::string& to) {
-    char buffer[100'000];
-    for (ssize_t n; (n = ::read(from, buffer, sizeof buffer)) > 0;) {
-        to.append(buffer, static_cast<std::size_t>(n));
+// A stream over one end of a pair of sockets, which closes when the other does.
+struct piped_stream {
+    int theirs;
+    tcp_stream stream;
+    recording_reader reader;
+    std::string got;  // at the other end
+
+    explicit piped_stream(reactor& on) : piped_stream(on, pair()) {}
+    ~piped_stream() { hang_up(); }
+    void hang_up() {
+        if (theirs >= 0) {
+            ::close(std::exchange(theirs, -1));
+        }
     }
-    return to.size();
-}
+    // Reads what has come; how much that is by now.
+    std::size_t read_all() {
+        char buffer[100'000];
+        for (ssize_t n; (n = ::read(theirs, buffer, sizeof buffer)) > 0;) {
+            got.append(buffer, static_cast<std::size_t>(n));
+        }
+        return got.size();
+    }
+
+ private:
+    static std::array<int, 2> pair() {
+        std::array<int, 2> ends{-1, -1};
+        EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends.data()),
+                  0);
+        return ends;
+    }
+    piped_stream(reactor& on, std::array<int, 2> ends)
+        : theirs(ends[1]), stream(on, ends[0], peer_of(ends[0])) {
+        reader.when_eof = [this] { stream.close(true); };
+        stream.start(reader);
+    }
+};
 
 // W2 kept 64 replies of 32 KiB until the end of a turn, and read each back from beyond the caches.
 TEST_P(stream_test, a_large_message_leaves_when_it_is_written_but_overtakes_nothing) {
-    int ends[2] = {-1, -1};
-    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);
-    tcp_stream stream(*loop, ends[0], peer_of(ends[0]));
-    recording_reader reader;
-    reader.when_eof = [&] { stream.close(true); };
-    stream.start(reader);
-    std::string got;
-    const auto read_all = [&] { return read_more(ends[1], got); };
+    piped_stream pipe(*loop);
+    tcp_stream& stream = pipe.stream;
     const std::string large(20'000, 'l');
     const std::string larger(2'000'000, 'r');  // more than the system takes
     EXPECT_TRUE(stream.write(chunk_of(loop->chunks(), large)));
     EXPECT_EQ(stream.queued_bytes(), 0U);
-    EXPECT_EQ(read_all(), large.size());
+    EXPECT_EQ(pipe.read_all(), large.size());
     stream.write(chunk_of(loop->chunks(), "small"));
     stream.write(chunk_of(loop->chunks(), large));
-    EXPECT_EQ(read_all(), large.size());
+    EXPECT_EQ(pipe.read_all(), large.size());
     stream.write(chunk_of(loop->chunks(), larger));
     stream.write(chunk_of(loop->chunks(), "end"));
     const std::string all = large + "small" + large + larger + "end";
-    EXPECT_TRUE(until([&] { return read_all() == all.size() && stream.queued_bytes() == 0; }));
-    EXPECT_TRUE(got == all);
+    EXPECT_TRUE(until([&] { return pipe.read_all() == all.size() && stream.queued_bytes() == 0; }));
+    EXPECT_TRUE(pipe.got == all);
     // Alone, and in part.
     stream.write(chunk_of(loop->chunks(), larger));
     EXPECT_GT(stream.queued_bytes(), 0U);
     EXPECT_LT(stream.queued_bytes(), larger.size());
-    EXPECT_TRUE(until([&] { return read_all() == all.size() + larger.size(); }));
-    EXPECT_TRUE(got == all + larger);
-    ::close(ends[1]);
-    EXPECT_TRUE(until([&] { return reader.closed == 1; }));
+    EXPECT_TRUE(until([&] { return pipe.read_all() == all.size() + larger.size(); }));
+    EXPECT_TRUE(pipe.got == all + larger);
+    pipe.hang_up();
+    EXPECT_TRUE(until([&] { return pipe.reader.closed == 1; }));
 }
 
 // Sending a large message at once notes in its chunk what is sent; of a shared one nobody may.
@@ -123,25 +147,19 @@ TEST_P(stream_test, a_large_shared_message_is_the_same_for_all) {
     const std::string large(300'000, 'l');  // more than the system takes at once
     base::chunk* const shared = pillion::testing::full_chunk(loop->chunks(), large);
     for (int i = 0; i < 2; ++i) {
-        int ends[2] = {-1, -1};
-        ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);
-        tcp_stream stream(*loop, ends[0], peer_of(ends[0]));
-        recording_reader reader;
-        reader.when_eof = [&] { stream.close(true); };
-        stream.start(reader);
-        std::string got;
+        piped_stream pipe(*loop);
         for (int n = 0; n < 2; ++n) {
             ASSERT_TRUE(base::chunk_pool::share(*shared));
-            stream.write(shared);
+            pipe.stream.write(shared);
         }
         EXPECT_EQ(shared->size(), large.size());
         EXPECT_TRUE(until([&] {
-            return read_more(ends[1], got) == 2 * large.size() && stream.queued_bytes() == 0;
+            return pipe.read_all() == 2 * large.size() && pipe.stream.queued_bytes() == 0;
         }));
-        EXPECT_TRUE(got == large + large);
+        EXPECT_TRUE(pipe.got == large + large);
         EXPECT_EQ(shared->size(), large.size());
-        ::close(ends[1]);
-        EXPECT_TRUE(until([&] { return reader.closed == 1; }));
+        pipe.hang_up();
+        EXPECT_TRUE(until([&] { return pipe.reader.closed == 1; }));
     }
     EXPECT_EQ(shared->shares, 0U);
     base::chunk_pool::give(shared);
@@ -149,15 +167,11 @@ TEST_P(stream_test, a_large_shared_message_is_the_same_for_all) {
 
 // To whom nobody listens any more: the fault comes as any other does.
 TEST_P(stream_test, a_large_message_to_nobody_ends_the_stream) {
-    int ends[2] = {-1, -1};
-    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);
-    tcp_stream stream(*loop, ends[0], peer_of(ends[0]));
-    recording_reader reader;
-    stream.start(reader);
-    ::close(ends[1]);
-    EXPECT_TRUE(stream.write(chunk_of(loop->chunks(), std::string(20'000, 'l'))));
-    EXPECT_EQ(reader.closed, 0);  // not within the call
-    EXPECT_TRUE(until([&] { return reader.closed == 1; }));
+    piped_stream pipe(*loop);
+    pipe.hang_up();
+    EXPECT_TRUE(pipe.stream.write(chunk_of(loop->chunks(), std::string(20'000, 'l'))));
+    EXPECT_EQ(pipe.reader.closed, 0);  // not within the call
+    EXPECT_TRUE(until([&] { return pipe.reader.closed == 1; }));
 }
 
 // A body of 32 KiB came in nine pieces, or in five where many came at once.
