@@ -438,7 +438,9 @@ void uring_backend::sort_starved(const std::vector<completion>& told) noexcept {
         one->flags &= static_cast<std::uint8_t>(~flag_fed);
     }
     for (const completion& what : told) {
-        what.target->flags |= what.data != nullptr ? flag_fed : std::uint8_t{0};
+        if (what.data != nullptr) {
+            what.target->flags |= flag_fed;
+        }
     }
     std::size_t left = 0;
     for (op* const one : starved_) {
@@ -556,16 +558,14 @@ void uring_backend::finish(op& target, completion what, std::vector<completion>&
     --in_flight_;
 }
 
+// Those cancelled meanwhile end: the kernel does not know of them.
 void uring_backend::submit_again(std::vector<op*>& which, std::vector<completion>& out) noexcept {
     for (op* const one : which) {
         if (!closing_ && (one->flags & flag_cancelled) == 0) {
             prepare(*one, false);
             continue;
         }
-        completion end;
-        end.target = one;
-        end.res = -ECANCELED;
-        finish(*one, end, out);
+        finish(*one, {.target = one, .res = -ECANCELED}, out);
     }
     which.clear();
 }
