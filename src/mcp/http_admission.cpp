@@ -1,6 +1,7 @@
 // What an HTTP request's head alone decides (the first half of mcp/http_transport.hpp): whether
 // anybody is listened to at all, before the body is read.
 #include <algorithm>
+#include <utility>
 
 #include "base/ascii.hpp"
 #include "base/log.hpp"
@@ -191,9 +192,6 @@ void http_transport::note_refused(const http::exchange& ex, std::uint16_t status
 http::admission http_transport::admit(const http::exchange& ex) noexcept {
     const http::request_head& head = ex.head();
     http::admission a;
-    retry_after_s_ = 0;
-    refusal_text_ = {};
-    challenge_.clear();
     a.body_bytes_max = engine_.options().body_bytes_max;
     const auto [where, refuse_status] = standing_of(head);
     a.refuse_status = refuse_status;
@@ -256,8 +254,12 @@ std::string_view http_transport::refuse(const http::request_head* head, std::uin
                                         base::byte_buffer& body, http::extra_header* extra,
                                         std::size_t& extra_count) noexcept {
     extra_count = 0;
-    if (!challenge_.empty() && head != nullptr) {
-        extra[extra_count++] = {"WWW-Authenticate", challenge_};
+    // What admit() has said is told once: a body may be refused long after its head was let in,
+    // when admit() has spoken of other requests.
+    told_challenge_ = std::exchange(challenge_, {});
+    const std::uint32_t retry_after_s = std::exchange(retry_after_s_, 0);
+    if (!told_challenge_.empty()) {
+        extra[extra_count++] = {"WWW-Authenticate", told_challenge_};
     }
     fault why;
     why.code = wire_code(code_of(status), head != nullptr && header_says_modern(*head),
@@ -272,10 +274,9 @@ std::string_view http_transport::refuse(const http::request_head* head, std::uin
     } else if (status == 429 || status == 503) {
         // Without a head it is the connection that is one too many.
         constexpr std::uint32_t connection_s = 30;
-        const bool told = head != nullptr && retry_after_s_ > 0;
-        why.retry_after_s = told ? retry_after_s_ : connection_s;
+        const bool told = retry_after_s > 0;
+        why.retry_after_s = told ? retry_after_s : connection_s;
         why.message = told ? refusal_text_ : why.message;
-        // The header has to outlive this call.
         extra[extra_count++] = {"Retry-After", write_seconds(why.retry_after_s, retry_text_)};
     }
     write_error(body, why, request_id);

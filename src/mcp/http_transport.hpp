@@ -140,10 +140,12 @@ class http_transport final : public http::request_handler {
     std::uint32_t accesses_ = 0;  // which authenticator that is: what others said is void
     token_waiters waiting_for_keys_;
     std::vector<std::shared_ptr<token_question>> questions_;
-    // Of the refusal that admit() has just decided on; refuse() follows before anything else.
+    // Of the refusal that admit() has just decided on; refuse() follows and takes it away.
     std::string challenge_;
     std::uint32_t retry_after_s_ = 0;
     safe_text refusal_text_;
+    // What refuse() has last put into headers, which outlive it.
+    std::string told_challenge_;
     char retry_text_[16];
 };
 

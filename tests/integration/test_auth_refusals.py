@@ -413,6 +413,23 @@ def test_what_was_refused_leaves_nothing_behind(guarded, trade):
         assert connection.read_response().status == 401
 
 
+@pytest.mark.parametrize("rest,status", [(b"zz\r\n", 400), (b"7fffffff\r\n", 413)])
+def test_a_refusal_is_not_told_to_somebody_else(start, trade, rest, status):
+    """A body is refused long after its head was let in. Whatever head was refused in between is
+    somebody else's, and so is its challenge, which names a Host of their choice."""
+    server = start("--threads", 1, *trade.issuer.flags)
+    with Connection(server.address) as known, Connection(server.address) as other:
+        known.send(request(bearer(trade.token()), b"Transfer-Encoding: chunked",
+                           b"Expect: 100-continue", length=False, body=b""))
+        assert known.read_response().status == 100  # its head has been let in
+        other.send(request(bearer("x"), host=b"localhost:666"))
+        told = challenge_of(other.read_response())
+        assert told["resource_metadata"].startswith("http://localhost:666/")
+        known.send(rest)
+        response = known.read_response()
+    assert response.status == status and response["WWW-Authenticate"] is None, response
+
+
 # ---- tokens that end while a stream is open ----
 
 def soon(trade):
