@@ -53,7 +53,7 @@ class exchange {
     static constexpr std::size_t event_gap = 128;
     // Headers that one answer may add, and one made by request_handler::refuse().
     static constexpr std::size_t extra_headers_max = 16;
-    static constexpr std::size_t refuse_headers_max = 4;
+    static constexpr std::size_t refuse_headers_max = 5;
 
     exchange(const exchange&) = delete;
     exchange& operator=(const exchange&) = delete;

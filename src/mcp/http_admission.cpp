@@ -20,7 +20,6 @@ using http::header_id;
 
 // A body that may be a cancellation, and costs little if it is not.
 constexpr std::uint64_t cancellation_bytes = 1024;
-constexpr std::string_view allow_read = "GET, HEAD";
 
 // The JSON-RPC code that goes with a status the HTTP layer decided on (STANDARD row 28).
 int code_of(std::uint16_t status) noexcept {
@@ -158,7 +157,8 @@ http_transport::standing http_transport::judge(const http::request_head& head) n
     if (where == place::sse || where == place::messages) {
         return {where, admit_sse(head, where)};
     }
-    const bool reads = head.m == http::method::get || head.m == http::method::head;
+    const bool reads = head.m == http::method::get || head.m == http::method::head ||
+                       (where == place::metadata && head.m == http::method::options);
     return {where, reads                           ? std::uint16_t{0}
                    : head.m == http::method::other ? std::uint16_t{501}
                                                    : std::uint16_t{405}};
@@ -249,11 +249,29 @@ std::uint16_t http_transport::admit_caller(const http::exchange& ex, place where
     return why.code == 0 ? 0 : why.http_status;
 }
 
+std::string_view http_transport::allowed_at(place where) noexcept {
+    switch (where) {
+        case place::mcp:
+            return "POST, GET, DELETE, OPTIONS";
+        case place::sse:
+            return "GET, OPTIONS";
+        case place::messages:
+            return "POST, OPTIONS";
+        case place::metadata:
+            return "GET, HEAD, OPTIONS";
+        default:
+            return "GET, HEAD";
+    }
+}
+
 std::string_view http_transport::refuse(const http::request_head* head, std::uint16_t status,
                                         std::string_view reason, std::string_view request_id,
                                         base::byte_buffer& body, http::extra_header* extra,
                                         std::size_t& extra_count) noexcept {
-    extra_count = 0;
+    static_assert(http::exchange::refuse_headers_max >= cors_headers::room + 2);
+    // Also a page that was let in by its origin, but not by its token, has to know why.
+    const bool readable = head != nullptr && origin_ok(*head);
+    extra_count = readable ? cors_headers(head->get(header_id::origin)).put(extra) : 0;
     // What admit() has said is told once: a body may be refused long after its head was let in,
     // when admit() has spoken of other requests.
     told_challenge_ = std::exchange(challenge_, {});
@@ -267,10 +285,7 @@ std::string_view http_transport::refuse(const http::request_head* head, std::uin
     why.message = safe_text::of_constant(reason.empty() ? http::reason_phrase(status) : reason);
     if (status == 405) {
         const place where = head == nullptr ? place::nowhere : place_of(head->path());
-        extra[extra_count++] = {"Allow", where == place::mcp        ? allow_mcp
-                                         : where == place::messages ? "POST, OPTIONS"
-                                         : where == place::sse      ? "GET, OPTIONS"
-                                                                    : allow_read};
+        extra[extra_count++] = {"Allow", allowed_at(where)};
     } else if (status == 429 || status == 503) {
         // Without a head it is the connection that is one too many.
         constexpr std::uint32_t connection_s = 30;

@@ -88,28 +88,24 @@ http_client& http_transport::client_of(http::exchange& ex) {
 }
 
 void http_transport::handle(http::exchange& ex) noexcept {
-    switch (standing_of(ex.head()).where) {
+    const place where = standing_of(ex.head()).where;
+    if (ex.head().m == http::method::options) {
+        return handle_options(ex, where);
+    }
+    switch (where) {
         case place::mcp:
             switch (ex.head().m) {
                 case http::method::post:
                     return handle_post(ex);
                 case http::method::get:
                     return handle_get(ex);
-                case http::method::delete_:
-                    return handle_delete(ex);
                 default:
-                    return handle_options(ex);
+                    return handle_delete(ex);
             }
         case place::sse:
-            if (ex.head().m == http::method::options) {
-                return handle_options(ex);
-            }
             return legacy_sse::open(engine_, ex, message_path, client_of(ex).origin(),
                                     client_of(ex).from);
         case place::messages:
-            if (ex.head().m == http::method::options) {
-                return handle_options(ex);
-            }
             return handle_sse_message(ex);
         case place::health:
             return handle_health(ex);
@@ -378,13 +374,13 @@ void http_transport::handle_delete(http::exchange& ex) {
     engine_.shared().broadcast([s](engine& e) { e.session_ended(s.get()); });
 }
 
-void http_transport::handle_options(http::exchange& ex) {
+void http_transport::handle_options(http::exchange& ex, place where) {
     http_client& c = client_of(ex);
     http::extra_header extra[cors_headers::room + 4];
     std::size_t count = cors_headers(c.origin()).put(extra);
-    extra[count++] = {"Allow", allow_mcp};
+    extra[count++] = {"Allow", allowed_at(where)};
     if (count > 1) {
-        extra[count++] = {"Access-Control-Allow-Methods", allow_mcp};
+        extra[count++] = {"Access-Control-Allow-Methods", allowed_at(where)};
         // Preflights ask for Mcp-Param-* by their real names: what they ask for is granted.
         const std::string_view asked = ex.head().get(header_id::access_control_request_headers);
         extra[count++] = {

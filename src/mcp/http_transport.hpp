@@ -71,7 +71,8 @@ class http_transport final : public http::request_handler {
 
  private:
     enum class place : std::uint8_t { mcp, sse, messages, health, ready, home, metadata, nowhere };
-    static constexpr std::string_view allow_mcp = "POST, GET, DELETE, OPTIONS";
+    // The value of Allow.
+    static std::string_view allowed_at(place where) noexcept;
     static bool header_says_modern(const http::request_head& head) noexcept;
     // What the text of a head decides.
     struct standing {
@@ -97,7 +98,7 @@ class http_transport final : public http::request_handler {
     void handle_get(http::exchange& ex);
     void handle_sse_message(http::exchange& ex);
     void handle_delete(http::exchange& ex);
-    void handle_options(http::exchange& ex);
+    void handle_options(http::exchange& ex, place where);
     // http_access.cpp
     void open_access();
     bool is_metadata(std::string_view path) const noexcept;

@@ -4,6 +4,8 @@ import pytest
 
 from http_client import Connection
 from mcp_client import ACCEPT_BOTH, JSON_TYPE, compact, modern_params
+from server_process import Server, fixture_bin
+from tokens import Issuer
 from wire_schema import JUDGE, VERSIONS
 
 pytestmark = pytest.mark.asan
@@ -119,3 +121,73 @@ def test_listed_origins_are_welcome(start):
                            ("http://other.example.com", 403), ("https://example.com", 403)):
         with Connection(running.address) as connection:
             assert discover(connection, ("Origin", origin)).status == status
+
+
+STREAM = ("Accept", "text/event-stream")
+METADATA = "/.well-known/oauth-protected-resource"
+PAGE = "https://app.example"
+
+
+@pytest.fixture(scope="module")
+def guarded(io, tmp_path_factory):
+    """Wants a token, and lets pages of PAGE ask."""
+    issuer = Issuer(tmp_path_factory.mktemp("issuer"))
+    running = Server(fixture_bin(), "--io", io, "--port", 0, *issuer.flags, "--allowed-origins",
+                     PAGE)
+    yield running
+    running.stop()
+
+
+@pytest.mark.row(34)
+@pytest.mark.parametrize("status,header,method,path,headers", [
+    (401, "WWW-Authenticate", "POST", "/mcp", HEADERS),
+    (401, "WWW-Authenticate", "GET", "/mcp", [STREAM]),
+    (401, "WWW-Authenticate", "GET", "/sse", [STREAM]),
+    (400, "WWW-Authenticate", "POST", "/mcp?access_token=x", HEADERS),
+    (404, None, "POST", "/elsewhere", HEADERS),
+    (405, "Allow", "GET", "/mcp", [STREAM, HEADERS[2]]),
+    (405, "Allow", "POST", METADATA, HEADERS),
+    (406, None, "GET", "/mcp", [("Accept", "text/html")]),
+    (413, None, "POST", "/mcp", [*HEADERS, ("Content-Length", 1 << 40)]),
+    (415, None, "POST", "/mcp", HEADERS[1:])])
+def test_a_welcome_page_reads_why_it_was_refused(guarded, status, header, method, path, headers):
+    """A browser shows a page no answer without these headers, so it could not even log in."""
+    for origin, wanted in ((PAGE, PAGE), ("https://evil.example", None), (None, None)):
+        with Connection(guarded.address) as connection:
+            response = connection.request(method, path, [
+                *headers, *([("Origin", origin)] if origin else [])],
+                DISCOVER if method == "POST" else None)
+        assert response["Access-Control-Allow-Origin"] == wanted, response
+        if wanted:
+            assert response.status == status and "origin" in response["Vary"].lower()
+            exposed = response["Access-Control-Expose-Headers"].lower().split(", ")
+            assert {"www-authenticate", "retry-after", "x-request-id"} <= set(exposed)
+            assert header is None or response[header]
+
+
+@pytest.mark.row(34)
+def test_a_welcome_page_reads_when_to_come_back(start, tmp_path):
+    path = tmp_path / "pillion.yaml"
+    path.write_text("rates: {address: 1, address_burst: 1}\n"
+                    f"http: {{allowed_origins: '{PAGE}'}}\n", encoding="ascii")
+    server = start("--config", path)
+    with Connection(server.address) as connection:
+        answers = (discover(connection, ("Origin", PAGE)) for _ in range(100))
+        refusal = next(answer for answer in answers if answer.status != 200)
+    assert refusal.status == 429 and refusal["Retry-After"]
+    assert refusal["Access-Control-Allow-Origin"] == PAGE
+
+
+@pytest.mark.row(34)
+def test_metadata_of_the_resource_may_be_asked_for_with_headers(guarded):
+    """The SDK for browsers sends MCP-Protocol-Version with it, so that a preflight comes first."""
+    for path in (METADATA, METADATA + "/mcp"):
+        with Connection(guarded.address) as connection:
+            response = connection.request("OPTIONS", path, [
+                ("Origin", PAGE), ("Access-Control-Request-Method", "GET"),
+                ("Access-Control-Request-Headers", "mcp-protocol-version")])
+            assert response.status == 204
+            assert response["Access-Control-Allow-Origin"] == PAGE
+            assert response["Access-Control-Allow-Headers"] == "mcp-protocol-version"
+            assert response["Access-Control-Allow-Methods"] == "GET, HEAD, OPTIONS"
+            refused(connection.request("OPTIONS", path, [("Origin", "https://evil.example")]))
