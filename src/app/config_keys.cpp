@@ -99,7 +99,9 @@ void add_callers(config_table& to) {
                   .flag = "--allowed-hosts",
                   .type = value_type::text_list,
                   .min = 1,
-                  .help = "Further names that Host may carry",
+                  .is_valid = http::is_valid_host_entry,
+                  .expected = "a name or address with an optional port (host[:port])",
+                  .help = "Further names that Host may carry (host[:port])",
                   .live = true,
                   .http_only = true});
     to.push_back({.section = "http",

@@ -68,6 +68,7 @@ origin_policy::origin_policy(std::string_view listen_host, std::uint16_t port,
         own_host_ = "[" + own_host_ + "]";
     }
     loopback_ = is_loopback_bind(own_host_);
+    any_host_ = !loopback_ && allowed_hosts.empty();
     for (const std::string& text : allowed_hosts) {
         authority where;
         if (parse_authority(text, where)) {
@@ -94,12 +95,16 @@ bool origin_policy::host_allowed(std::string_view host) const noexcept {
     if (!parse_authority(host, where)) {
         return false;
     }
-    if (is_own_name(where.host) || (!loopback_ && hosts_.empty())) {
+    if (any_host_ || is_own_name(where.host)) {
         return true;
     }
+    // A client leaves the port out that its URL's scheme implies (RFC 9110 §7.2), and a proxy in
+    // front may speak another scheme than we do.
+    const auto is_port = [&where](std::uint16_t port) {
+        return where.has_port ? port == where.port : port == 80 || port == 443;
+    };
     const bool configured = std::any_of(hosts_.begin(), hosts_.end(), [&](const entry& e) {
-        return equals_ignore_case(e.host, where.host) &&
-               (!e.has_port || (where.has_port && e.port == where.port));
+        return equals_ignore_case(e.host, where.host) && (!e.has_port || is_port(e.port));
     });
     // A page of a listed origin may well be served by the proxy in front of us.
     return configured || std::any_of(origins_.begin(), origins_.end(), [&](const entry& e) {
@@ -126,6 +131,11 @@ bool origin_policy::origin_allowed(std::string_view origin) const noexcept {
                equals_ignore_case(e.host, parts.where.host) && e.has_port == parts.where.has_port &&
                e.port == parts.where.port;
     });
+}
+
+bool is_valid_host_entry(std::string_view text) noexcept {
+    authority where;
+    return parse_authority(text, where);
 }
 
 bool is_valid_origin_entry(std::string_view text) noexcept {

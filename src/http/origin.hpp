@@ -27,8 +27,8 @@ class origin_policy {
  public:
     // `listen_host` is an address or name as configured ("127.0.0.1", "::1", "0.0.0.0"), `port` the
     // bound one. `allowed_origins` are origins such as "https://app.example:8443", "null" or "*";
-    // `allowed_hosts` names with an optional port (without one any port passes). An entry that is
-    // none of these is never matched, see is_valid_origin_entry.
+    // `allowed_hosts` names with an optional port (without one any port passes; 80 and 443 equal
+    // none). An entry that is none of these is never matched, see is_valid_origin_entry.
     origin_policy(std::string_view listen_host, std::uint16_t port,
                   std::span<const std::string> allowed_origins,
                   std::span<const std::string> allowed_hosts = {});
@@ -58,12 +58,14 @@ class origin_policy {
     std::string own_host_;
     std::uint16_t port_;
     bool loopback_ = false;
+    bool any_host_ = false;
     bool any_origin_ = false;
     bool null_origin_ = false;
 };
 
-// True when `text` can stand in the list of allowed origins: "*", "null" or scheme://host[:port].
-// For a configuration check.
+// True when `text` can stand in the list of allowed hosts: host[:port]. For a configuration check.
+bool is_valid_host_entry(std::string_view text) noexcept;
+// The same for the list of allowed origins: "*", "null" or scheme://host[:port].
 bool is_valid_origin_entry(std::string_view text) noexcept;
 
 }  // namespace pillion::http

@@ -103,6 +103,16 @@ options:
         "19:9: options.root: \"2024\" is not a text; put it in quotes\n");
 }
 
+// Taken without a word they opened the address to pages of every name.
+TEST(config_reader, hosts_are_names_and_no_patterns) {
+    config_case c;
+    EXPECT_EQ(c.read("http: {allowed_hosts: [a.example:80, '[::1]', 'https://a', '*.a']}\n").said(),
+              "1:47: http.allowed_hosts: \"https://a\" is not a name or address with an optional "
+              "port (host[:port])\n"
+              "1:60: http.allowed_hosts: \"*.a\" is not a name or address with an optional port "
+              "(host[:port])\n");
+}
+
 TEST(config_reader, limits_of_tools) {
     config_case c;
     c.variables["RATE"] = "3";

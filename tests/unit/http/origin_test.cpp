@@ -46,6 +46,26 @@ TEST(origin, public_bind_takes_any_host_until_names_are_configured) {
     }
 }
 
+// Somebody wanted a rule: one that nothing passes is safer than none.
+TEST(origin, names_that_are_none_do_not_open_a_public_bind) {
+    const origin_policy policy("0.0.0.0", 80, list{}, list{"https://mcp.example", "*.example"});
+    EXPECT_FALSE(policy.host_allowed("evil.example"));
+    EXPECT_FALSE(policy.host_allowed("mcp.example"));
+    EXPECT_TRUE(policy.host_allowed("localhost"));
+}
+
+TEST(origin, a_host_without_port_has_the_usual_one) {
+    const origin_policy policy("0.0.0.0", 8080, list{},
+                               list{"plain.example:80", "secure.example:443"});
+    for (const char* good : {"plain.example", "plain.example:80",
+                             "plain.example:", "secure.example", "secure.example:443"}) {
+        EXPECT_TRUE(policy.host_allowed(good)) << good;
+    }
+    for (const char* bad : {"plain.example:443", "secure.example:80", "secure.example:8080"}) {
+        EXPECT_FALSE(policy.host_allowed(bad)) << bad;
+    }
+}
+
 TEST(origin, own_origins) {
     const origin_policy policy("127.0.0.1", 8080, list{});
     for (const char* good : {"http://localhost:8080", "https://LocalHost:8080",
@@ -98,6 +118,12 @@ TEST(origin, entries_are_checkable) {
     for (const char* bad :
          {"", "a", "https://", "https://a/", "https://*.a", "http://a:b", "://a"}) {
         EXPECT_FALSE(is_valid_origin_entry(bad)) << bad;
+    }
+    for (const char* good : {"a", "a.example:8080", "127.0.0.1", "[::1]:1"}) {
+        EXPECT_TRUE(is_valid_host_entry(good)) << good;
+    }
+    for (const char* bad : {"", "https://a", "a/", "*", "*.a", "a:b", "::1", "m\xc3\xbcnchen"}) {
+        EXPECT_FALSE(is_valid_host_entry(bad)) << bad;
     }
 }
 
