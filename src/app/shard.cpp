@@ -61,11 +61,9 @@ class passed_on {
 
 http::origin_policy origins_of(std::uint16_t bound_port, const io::listen_spec& spec,
                                const settings& set) {
-    const std::string host = bound_port == 0                     ? std::string("localhost")
-                             : spec.kind == io::listen_kind::tcp ? spec.host
-                             : io::is_loopback(spec)             ? std::string("127.0.0.1")
-                                                                 : std::string("0.0.0.0");
-    return http::origin_policy(host, bound_port, set.allowed_origins, set.allowed_hosts);
+    const bool named = spec.kind == io::listen_kind::tcp;
+    return http::origin_policy(named ? spec.host : "localhost", bound_port, io::is_loopback(spec),
+                               set.allowed_origins, set.allowed_hosts);
 }
 
 port::port(mcp::engine& e, io::listen_socket socket, const io::listen_spec& spec,

@@ -44,14 +44,6 @@ bool is_loopback_name(std::string_view host) noexcept {
     return host == "127.0.0.1" || host == "[::1]" || equals_ignore_case(host, "localhost");
 }
 
-// The whole 127.0.0.0/8 loops back (RFC 1122 §3.2.1.3): a server may be bound to 127.0.0.2.
-bool is_loopback_bind(std::string_view host) noexcept {
-    const bool ipv4 = host.starts_with("127.") && std::all_of(host.begin(), host.end(), [](char c) {
-                          return base::is_digit(c) || c == '.';
-                      });
-    return ipv4 || is_loopback_name(host);
-}
-
 std::string lower_copy(std::string_view text) {
     std::string copy(text);
     std::transform(copy.begin(), copy.end(), copy.begin(), base::to_lower);
@@ -60,15 +52,15 @@ std::string lower_copy(std::string_view text) {
 
 }  // namespace
 
-origin_policy::origin_policy(std::string_view listen_host, std::uint16_t port,
+origin_policy::origin_policy(std::string_view listen_host, std::uint16_t port, bool loopback,
                              std::span<const std::string> allowed_origins,
                              std::span<const std::string> allowed_hosts)
-    : own_host_(lower_copy(listen_host)), port_(port) {
+    : own_host_(lower_copy(listen_host)),
+      port_(port),
+      any_host_(!loopback && allowed_hosts.empty()) {
     if (own_host_.find(':') != std::string::npos && own_host_.front() != '[') {
         own_host_ = "[" + own_host_ + "]";
     }
-    loopback_ = is_loopback_bind(own_host_);
-    any_host_ = !loopback_ && allowed_hosts.empty();
     for (const std::string& text : allowed_hosts) {
         authority where;
         if (parse_authority(text, where)) {

@@ -26,10 +26,11 @@ namespace pillion::http {
 class origin_policy {
  public:
     // `listen_host` is an address or name as configured ("127.0.0.1", "::1", "0.0.0.0"), `port` the
-    // bound one. `allowed_origins` are origins such as "https://app.example:8443", "null" or "*";
+    // bound one, `loopback` whether only this machine reaches it (io::is_loopback).
+    // `allowed_origins` are origins such as "https://app.example:8443", "null" or "*";
     // `allowed_hosts` names with an optional port (without one any port passes; 80 and 443 equal
     // none). An entry that is none of these is never matched, see is_valid_origin_entry.
-    origin_policy(std::string_view listen_host, std::uint16_t port,
+    origin_policy(std::string_view listen_host, std::uint16_t port, bool loopback,
                   std::span<const std::string> allowed_origins,
                   std::span<const std::string> allowed_hosts = {});
 
@@ -39,9 +40,6 @@ class origin_policy {
 
     // Whether the value of an Origin field is acceptable; a refusal is 403.
     bool origin_allowed(std::string_view origin) const noexcept;
-
-    // True when the server is bound to a loopback address or to "localhost".
-    bool loopback() const noexcept { return loopback_; }
 
  private:
     struct entry {
@@ -57,8 +55,7 @@ class origin_policy {
     std::vector<entry> hosts_;
     std::string own_host_;
     std::uint16_t port_;
-    bool loopback_ = false;
-    bool any_host_ = false;
+    bool any_host_;
     bool any_origin_ = false;
     bool null_origin_ = false;
 };

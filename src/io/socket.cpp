@@ -18,6 +18,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/ascii.hpp"
 #include "io/unix_peer.hpp"
 
 namespace pillion::io {
@@ -326,7 +327,7 @@ bool is_loopback(const listen_spec& spec) noexcept {
     if (::inet_pton(AF_INET6, spec.host.c_str(), &v6) == 1) {
         return IN6_IS_ADDR_LOOPBACK(&v6) || (IN6_IS_ADDR_V4MAPPED(&v6) && v6.s6_addr[12] == 127);
     }
-    return spec.host == "localhost";
+    return base::equals_ignore_case(spec.host, "localhost");
 }
 
 listen_socket::listen_socket(listen_socket&& other) noexcept

@@ -10,8 +10,7 @@ namespace {
 using list = std::vector<std::string>;
 
 TEST(origin, loopback_bind_answers_to_loopback_names_with_any_port) {
-    const origin_policy policy("127.0.0.1", 8080, list{});
-    EXPECT_TRUE(policy.loopback());
+    const origin_policy policy("127.0.0.1", 8080, true, list{});
     for (const char* good : {"localhost", "LOCALHOST:8080", "127.0.0.1:8080", "127.0.0.1:1",
                              "[::1]:8080", "[::1]", "localhost:"}) {
         EXPECT_TRUE(policy.host_allowed(good)) << good;
@@ -25,17 +24,15 @@ TEST(origin, loopback_bind_answers_to_loopback_names_with_any_port) {
 }
 
 TEST(origin, other_loopback_addresses) {
-    EXPECT_TRUE(origin_policy("127.0.0.2", 1, list{}).host_allowed("127.0.0.2:1"));
-    EXPECT_TRUE(origin_policy("::1", 1, list{}).loopback());
-    EXPECT_TRUE(origin_policy("localhost", 1, list{}).loopback());
-    EXPECT_FALSE(origin_policy("127.evil.example", 1, list{}).loopback());
-    EXPECT_FALSE(origin_policy("0.0.0.0", 1, list{}).loopback());
+    EXPECT_TRUE(origin_policy("127.0.0.2", 1, true, list{}).host_allowed("127.0.0.2:1"));
+    // However it is spelled.
+    EXPECT_FALSE(origin_policy("::ffff:127.0.0.1", 1, true, list{}).host_allowed("evil.example"));
 }
 
 TEST(origin, public_bind_takes_any_host_until_names_are_configured) {
-    EXPECT_TRUE(origin_policy("0.0.0.0", 80, list{}).host_allowed("any.example:1234"));
-    EXPECT_FALSE(origin_policy("0.0.0.0", 80, list{}).host_allowed("any example"));
-    const origin_policy named("10.0.0.1", 80, list{"https://app.example"},
+    EXPECT_TRUE(origin_policy("0.0.0.0", 80, false, list{}).host_allowed("any.example:1234"));
+    EXPECT_FALSE(origin_policy("0.0.0.0", 80, false, list{}).host_allowed("any example"));
+    const origin_policy named("10.0.0.1", 80, false, list{"https://app.example"},
                               list{"mcp.example", "other.example:8443"});
     for (const char* good : {"mcp.example", "MCP.example:99", "other.example:8443", "app.example",
                              "10.0.0.1", "localhost:80"}) {
@@ -48,14 +45,15 @@ TEST(origin, public_bind_takes_any_host_until_names_are_configured) {
 
 // Somebody wanted a rule: one that nothing passes is safer than none.
 TEST(origin, names_that_are_none_do_not_open_a_public_bind) {
-    const origin_policy policy("0.0.0.0", 80, list{}, list{"https://mcp.example", "*.example"});
+    const origin_policy policy("0.0.0.0", 80, false, list{},
+                               list{"https://mcp.example", "*.example"});
     EXPECT_FALSE(policy.host_allowed("evil.example"));
     EXPECT_FALSE(policy.host_allowed("mcp.example"));
     EXPECT_TRUE(policy.host_allowed("localhost"));
 }
 
 TEST(origin, a_host_without_port_has_the_usual_one) {
-    const origin_policy policy("0.0.0.0", 8080, list{},
+    const origin_policy policy("0.0.0.0", 8080, false, list{},
                                list{"plain.example:80", "secure.example:443"});
     for (const char* good : {"plain.example", "plain.example:80",
                              "plain.example:", "secure.example", "secure.example:443"}) {
@@ -67,7 +65,7 @@ TEST(origin, a_host_without_port_has_the_usual_one) {
 }
 
 TEST(origin, own_origins) {
-    const origin_policy policy("127.0.0.1", 8080, list{});
+    const origin_policy policy("127.0.0.1", 8080, true, list{});
     for (const char* good : {"http://localhost:8080", "https://LocalHost:8080",
                              "HTTP://127.0.0.1:8080", "http://[::1]:8080"}) {
         EXPECT_TRUE(policy.origin_allowed(good)) << good;
@@ -79,13 +77,13 @@ TEST(origin, own_origins) {
           "http://localhost:8080.evil.example", "http://localhost:08080x"}) {
         EXPECT_FALSE(policy.origin_allowed(bad)) << bad;
     }
-    EXPECT_TRUE(origin_policy("10.0.0.1", 80, list{}).origin_allowed("http://10.0.0.1"));
-    EXPECT_TRUE(origin_policy("10.0.0.1", 443, list{}).origin_allowed("https://10.0.0.1"));
-    EXPECT_FALSE(origin_policy("10.0.0.1", 443, list{}).origin_allowed("http://10.0.0.1"));
+    EXPECT_TRUE(origin_policy("10.0.0.1", 80, false, list{}).origin_allowed("http://10.0.0.1"));
+    EXPECT_TRUE(origin_policy("10.0.0.1", 443, false, list{}).origin_allowed("https://10.0.0.1"));
+    EXPECT_FALSE(origin_policy("10.0.0.1", 443, false, list{}).origin_allowed("http://10.0.0.1"));
 }
 
 TEST(origin, listed_origins_compare_normalised) {
-    const origin_policy policy("127.0.0.1", 8080,
+    const origin_policy policy("127.0.0.1", 8080, true,
                                list{"https://App.Example", "http://dev.example:80",
                                     "vscode-webview://abc-1", "not an origin"});
     for (const char* good : {"https://app.example", "HTTPS://APP.EXAMPLE:443", "http://dev.example",
@@ -101,10 +99,10 @@ TEST(origin, listed_origins_compare_normalised) {
 }
 
 TEST(origin, null_and_star_only_when_listed) {
-    const origin_policy null_listed("127.0.0.1", 1, list{"null"});
+    const origin_policy null_listed("127.0.0.1", 1, true, list{"null"});
     EXPECT_TRUE(null_listed.origin_allowed("null"));
     EXPECT_FALSE(null_listed.origin_allowed("http://evil.example"));
-    const origin_policy star("127.0.0.1", 1, list{"*"});
+    const origin_policy star("127.0.0.1", 1, true, list{"*"});
     EXPECT_TRUE(star.origin_allowed("null"));
     EXPECT_TRUE(star.origin_allowed("http://any.example"));
     EXPECT_FALSE(star.host_allowed("any.example"));

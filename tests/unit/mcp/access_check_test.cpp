@@ -83,7 +83,7 @@ class guarded_scopes : public ::testing::Test {
         auto read = auth::token_list::parse(std::string(lines_), fault);
         EXPECT_TRUE(read) << fault;
         access->tokens = std::make_shared<const auth::token_list>(std::move(*read));
-        http_options to("/mcp", http::origin_policy("127.0.0.1", 8080, {}), true, true);
+        http_options to("/mcp", http::origin_policy("127.0.0.1", 8080, true, {}), true, true);
         to.access = access;
         w.transport->change(std::move(to));
     }

@@ -42,8 +42,8 @@ class bench {
           service((furnish(host, on), furnish_gated(host), frozen(host)), host, helpers, 1,
                   budgeted()),
           engine(service, loop, 0),
-          transport(engine,
-                    http_options("/mcp", http::origin_policy("127.0.0.1", 8080, {}), true, true)),
+          transport(engine, http_options("/mcp", http::origin_policy("127.0.0.1", 8080, true, {}),
+                                         true, true)),
           http(loop, transport, http::server_limits()) {
         log::set_level(log::level::warn);
         end.keep_output = true;

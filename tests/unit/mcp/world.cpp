@@ -140,8 +140,8 @@ world::world(const world_options& options) : net(options.net), host("world", "1.
     host.state().running = service.get();
     engine = std::make_unique<mcp::engine>(*service, net.loop(), 0);
     transport = std::make_unique<http_transport>(
-        *engine,
-        http_options("/mcp", http::origin_policy("127.0.0.1", 8080, options.origins), true, true));
+        *engine, http_options("/mcp", http::origin_policy("127.0.0.1", 8080, true, options.origins),
+                              true, true));
     http = std::make_unique<http::server>(net.loop(), *transport, http::server_limits());
 }
 
