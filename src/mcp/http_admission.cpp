@@ -39,6 +39,14 @@ int code_of(std::uint16_t status) noexcept {
     }
 }
 
+// Whether the body is what its type says. `identity` is a name for that, though nobody should send
+// it (RFC 9110 §8.4).
+bool is_uncoded(const http::request_head& head) noexcept {
+    return !head.has(header_id::content_encoding) ||
+           (head.count(header_id::content_encoding) == 1 &&
+            base::equals_ignore_case(head.get(header_id::content_encoding), "identity"));
+}
+
 // Secrets do not belong where proxies log them (STANDARD row 38).
 bool token_in_query(std::string_view query) noexcept {
     while (!query.empty()) {
@@ -104,7 +112,7 @@ std::uint16_t http_transport::admit_mcp(const http::request_head& head) noexcept
             if (!head.has_content_length && !head.chunked) {
                 return 411;
             }
-            if (!has_json(head) || head.has(header_id::content_encoding)) {
+            if (!has_json(head) || !is_uncoded(head)) {
                 return 415;
             }
             return accept.json && accept.sse ? 0 : 406;
@@ -137,7 +145,7 @@ std::uint16_t http_transport::admit_sse(const http::request_head& head, place wh
     if (!head.has_content_length && !head.chunked) {
         return 411;
     }
-    return has_json(head) && !head.has(header_id::content_encoding) ? 0 : 415;
+    return has_json(head) && is_uncoded(head) ? 0 : 415;
 }
 
 http_transport::standing http_transport::judge(const http::request_head& head) noexcept {

@@ -63,8 +63,17 @@ def test_content_types_that_do_not(connect, content_type):
 
 
 def test_a_content_coding_is_refused(connect):
-    headers = [*E_HEADERS, ("Content-Encoding", "gzip")]
-    assert_refusal(connect().request("POST", "/mcp", headers, echo()), 415)
+    for codings in (["gzip"], ["identity, gzip"], ["identity", "gzip"], [""]):
+        headers = [*E_HEADERS, *(("Content-Encoding", coding) for coding in codings)]
+        assert_refusal(connect().request("POST", "/mcp", headers, echo()), 415)
+
+
+def test_a_coding_that_changes_nothing_is_taken(connect):
+    """As use://http-headers says."""
+    for coding in ("identity", "Identity"):
+        response = connect().request("POST", "/mcp", [*E_HEADERS, ("Content-Encoding", coding)],
+                                     echo())
+        assert response.status == 200 and text_of(response) == "hello"
 
 
 @pytest.mark.row(25)

@@ -390,6 +390,12 @@ def test_spellings_of_the_content_type(plain, kind):
     assert plain.post(compact(PING), extra=[("Content-Type", kind)]).status == 202
 
 
+def test_codings_of_the_content(plain):
+    for coding, status in (("identity", 202), ("gzip", 415)):
+        extra = [JSON_TYPE, ("Content-Encoding", coding)]
+        assert plain.post(compact(PING), extra=extra).status == status
+
+
 @pytest.mark.parametrize("accept", ["application/json", "text/html", "text/event-stream;q=0"])
 def test_a_stream_must_be_accepted(connect, accept):
     refused(connect().request("GET", "/sse", [("Accept", accept)]), 406)
