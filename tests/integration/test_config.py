@@ -192,6 +192,23 @@ def test_the_table_of_the_readme_is_that_of_the_schema():
     assert [tuple(cell.strip() for cell in row) for row in rows] == wanted
 
 
+def test_limits_of_the_readme_are_those_of_the_table():
+    """What the contract promises of a limit, where it names the key, is the key's default."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    defaults = dict(re.findall(r"^\| `(limits\.\w+)` \|.*\| (\w+) \| [a-z ]*\|$", text,
+                               re.MULTILINE))
+    table = re.search(r"^\| limit \| value .*\n(?:\|.*\n)+", text, re.MULTILINE)[0]
+    named = set()
+    for row in table.splitlines():
+        joined = re.sub(r"(?<=\d) (?=\d|[KM]iB|s\b|min\b|h\b)", "", row).replace("min", "m")
+        keys = re.findall(r"`(limits\.\w+|_\w+)`", row)
+        for key in keys:
+            name = keys[0].rpartition("_")[0] + key if key.startswith("_") else key
+            assert defaults[name] in re.findall(r"\w+", joined), (name, defaults[name], row)
+            named.add(name)
+    assert len(named) > 20
+
+
 # ---- serve and stdio ----
 
 def test_serve_with_a_file(start_pillion, config, tmp_path):
