@@ -225,6 +225,7 @@ class settings_maker : private key_reader {
         std::vector<std::string> specs = of(from).texts;
         if (specs.empty() && !given(key_id::host) && !given(key_id::port)) {
             specs = io::passed_addresses();
+            std::erase(specs, text(key_id::metrics_listen));
         }
         if (specs.empty()) {
             const std::string host(given(key_id::host) ? text(key_id::host) : "127.0.0.1");

@@ -288,6 +288,20 @@ def test_sockets_that_are_passed_on_are_served(io, tmp_path):
         assert path.exists()  # it is not ours
 
 
+def test_a_socket_that_is_named_for_metrics_is_for_nothing_else(io, tmp_path):
+    """It was served as an endpoint as well, so that whoever scraped it met one or the other."""
+    with listening() as one, listening() as other:
+        server = passed_on([one, other], "--io", io, "--root", tmp_path, "--metrics-listen", "fd:4")
+        server.wait_until_ready()
+        with Connection(other.getsockname()) as connection:
+            assert connection.request("GET", "/metrics").status == 200
+            assert connection.request("GET", "/health").status == 404
+        with Connection(one.getsockname()) as connection:
+            assert connection.request("GET", "/health").status == 200
+        server.stop()
+        assert len(server.urls) == 1 and server.address == one.getsockname()
+
+
 def test_who_says_where_to_listen_is_obeyed(io, tmp_path):
     with listening() as one:
         server = passed_on([one], "--io", io, "--root", tmp_path, "--port", "0")
