@@ -68,6 +68,9 @@ bool bridge::settled() const noexcept {
 }
 
 void bridge::change(const std::vector<bridge_spec>& all) {
+    if (!open()) {
+        return;  // a reload may end after close(): nobody would end what it starts
+    }
     const auto stays = [&all](const bridge_spec& what) {
         return std::any_of(all.begin(), all.end(), [&what](const bridge_spec& other) {
             return other.name == what.name && other.fingerprint == what.fingerprint;
@@ -103,6 +106,11 @@ void bridge::close() noexcept {
     for (const auto& one : servers_) {
         one->it.close();
     }
+}
+
+bool bridge::open() const noexcept {
+    const std::lock_guard lock(mutex_);
+    return open_;
 }
 
 bool bridge::idle() const noexcept {

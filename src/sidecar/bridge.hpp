@@ -41,7 +41,8 @@ class bridge final : private upstream_listener {
     void start(io::reactor& home, const std::vector<bridge_spec>& all);
     // Every server has started or failed to, once.
     bool settled() const noexcept;
-    // Ends those that are not in `all`, or not the same there, and starts those that are new.
+    // Ends those that are not in `all`, or not the same there, and starts those that are new. After
+    // close() nothing.
     void change(const std::vector<bridge_spec>& all);
     // Ends all of them. Calls from now on find nobody.
     void close() noexcept;
@@ -61,6 +62,7 @@ class bridge final : private upstream_listener {
 
     void on_lists(upstream_server& of) override;
     void on_resource_updated(upstream_server& of, std::string_view uri) override;
+    bool open() const noexcept;
     void add(const bridge_spec& what);
     server_list::iterator place_of(const kept_server& one);
     void offer(kept_server& one);

@@ -4,6 +4,7 @@ import json
 import signal
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -12,6 +13,7 @@ from bridged import (ABLE, NAME, REVISIONS, SCRIPT, Bridged, called, children_of
 from mcp_client import Client, RpcError
 from server_process import Server, has_ended, pillion_bin, run_program, wait_until
 from test_asking import answer, begin, question
+from test_openapi_url import Service
 
 pytestmark = pytest.mark.asan
 
@@ -356,6 +358,42 @@ def test_a_reload_exchanges_what_has_changed(bridge, make_client):
     behind.server.process.send_signal(signal.SIGHUP)
     behind.server.wait_for_log("config.reloaded")
     assert called(client, "new_echo", {"x": 2}) == '{"x": 2}'
+
+
+# Nobody ended what it brought, and so the end never came.
+@pytest.mark.parametrize("way", ["serve", "stdio"])
+def test_a_reload_that_ends_after_the_servers_starts_none(io, tmp_path, way):
+    may_say = threading.Event()
+
+    class Slow(Service):
+        def description(self):
+            may_say.wait(30)
+            return super().description()
+
+    def write(names):
+        servers = "".join(f"  {one}: {{command: {sys.executable}, args: ['{SCRIPT}', D]}}\n"
+                          for one in names)
+        config.write_text(f"openapi: {{pets: {{url: '{pets.url}/openapi.json'}}}}\n"
+                          f"servers:\n{servers}", encoding="utf-8")
+    pets, config = Slow().over_tcp(), tmp_path / "c.yaml"
+    may_say.set()
+    write(["first"])
+    port = ["--port", "0"] if way == "serve" else []
+    with subprocess.Popen([pillion_bin(), way, "--io", io, "--config", config, "--root", tmp_path,
+                           *port], stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        try:
+            [child] = wait_until(lambda: children_of(process.pid))
+            may_say.clear()
+            write(["first", "second"])
+            process.send_signal(signal.SIGHUP)
+            wait_until(lambda: len(pets.asked) > 1, what="the reload")
+            process.send_signal(signal.SIGTERM)
+            wait_until(lambda: has_ended(child), what="the end of the servers")
+            may_say.set()
+            assert process.wait(20) == 0
+        finally:
+            process.kill()
+    pets.stop()
 
 
 def test_crashes_leave_nothing(bridge, make_client):
