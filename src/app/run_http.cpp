@@ -1,6 +1,7 @@
 #include "app/run_http.hpp"
 
 #include <unistd.h>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -167,17 +168,15 @@ class http_runner {
                 std::string fault;
                 if (!shards_[i]->open(note, fault)) {
                     log::error("shard.failed", {log::kv("shard", i), log::kv("reason", fault)});
-                    ready_.fetch_add(1);
                     failed_ = true;
-                    return;
+                    return note_one_more();
                 }
                 shards_[i]->listen();
                 {
                     const std::lock_guard lock(up_mutex_);
                     up_[i] = true;
                 }
-                ready_.fetch_add(1);
-                ready_.notify_all();
+                note_one_more();
                 shards_[i]->run();
                 {
                     // From here on nobody may post to a loop that is about to go.
@@ -194,6 +193,12 @@ class http_runner {
         if (set().threads > 1) {
             base::pin_thread(0);
         }
+    }
+
+    // Of the other shards, one has started or failed to: shard 0 waits for all.
+    void note_one_more() noexcept {
+        ready_.fetch_add(1);
+        ready_.notify_all();
     }
 
     void announce(const std::vector<std::string>& urls) {
@@ -219,7 +224,9 @@ class http_runner {
         io::reactor& loop = shards_[0]->loop();
         io::signal_watch signals(loop, [this](int number) { on_signal(number); });
         if (!signals.start()) {
-            log::error("signals.failed", {});
+            log::error("signals.failed", {log::kv("errno", errno),
+                                          log::kv("then", "it ends: SIGTERM could not end it")});
+            failed_ = true;
         }
         renewed_->start();
         {
@@ -230,8 +237,10 @@ class http_runner {
         keeper.change(set());
         keeper_ = &keeper;
         follower_.start(loop, pool_, set().authorities);
-        announce(urls);
-        io::tell_manager("READY=1");
+        if (!failed_) {
+            announce(urls);
+            io::tell_manager("READY=1");
+        }
         // What was said so far stands in its order.
         log::start_writer();
         if (failed_) {
@@ -366,9 +375,9 @@ class http_runner {
     std::optional<io::file_watch> renewed_;  // from before shard 0 runs
     std::vector<std::string> watched_;       // by it
     std::atomic<std::size_t> ready_{0};
-    std::atomic<bool> failed_{false};
-    std::mutex up_mutex_;  // guards up_
-    bool up_[256] = {};    // shards whose loop may be posted to
+    std::atomic<bool> failed_{false};  // the start has; known once ready_ has counted all
+    std::mutex up_mutex_;              // guards up_
+    bool up_[256] = {};                // shards whose loop may be posted to
     bool draining_ = false;
 };
 

@@ -1,5 +1,6 @@
 #include "app/run_stdio.hpp"
 
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -48,10 +49,13 @@ class stdio_runner {
         log::start_writer();
         // Nobody is listened to before: who asks first finds all tools.
         bridge_.bring_up(loop_, set().servers);
-        if (!signals.start()) {
-            log::error("signals.failed", {});
-        }
         transport_->start();
+        const bool watched = signals.start();
+        if (!watched) {
+            log::error("signals.failed", {log::kv("errno", errno),
+                                          log::kv("then", "it ends: SIGTERM could not end it")});
+            begin_drain();
+        }
         loop_.run();
         {
             const std::lock_guard lock(state_.mutex);
@@ -79,7 +83,7 @@ class stdio_runner {
         leak_report left;
         left.add(loop_);
         left.print(set().json_log);
-        return left.clean() ? 0 : EXIT_FAILURE;
+        return left.clean() && watched ? 0 : EXIT_FAILURE;
     }
 
  private:

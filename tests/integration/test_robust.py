@@ -3,14 +3,16 @@
 import os
 import random
 import resource
+import signal
 import socket
 import struct
+import subprocess
 
 import pytest
 
 from http_client import Connection, HttpError
 from mcp_client import Client
-from server_process import wait_until
+from server_process import Server, fixture_bin, wait_until
 from test_framing_socket import CASES, IDS
 
 GARBAGE = [
@@ -164,6 +166,54 @@ def test_when_descriptors_run_out(start):
         except (OSError, HttpError):
             return False
     wait_until(served, 20, "service after the flood")
+
+
+def starts_with_few_descriptors(start):
+    """Starts with more of them each time until one succeeds; returns what the others said."""
+    said = []
+    for count in range(5, 60):
+        code, log = start(lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (count, count)))
+        if code == 0:
+            return said
+        assert code == 1, log
+        said += log
+    raise AssertionError(said)
+
+
+# One that had none for its second thread waited for ever, and one that had none for its signals
+# served until it was killed.
+def test_a_start_with_too_few_descriptors_ends(io):
+    def start(preexec):
+        server = Server(fixture_bin(), "--io", io, "--port", 0, "--threads", 2, wait=False,
+                        preexec_fn=preexec)
+        try:
+            wait_until(lambda: server.urls or server.log[-1:] == [""], what=str(server.log))
+            server.process.terminate()
+            return server.wait(), server.log
+        finally:
+            server.process.kill()
+    said = starts_with_few_descriptors(start)
+    for event in ("shard.failed", "signals.failed"):
+        assert any(event in line for line in said), said
+
+
+def test_a_pipe_with_too_few_descriptors_ends(io):
+    def start(preexec):
+        with subprocess.Popen([fixture_bin(), "stdio", "--io", io], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0,
+                              preexec_fn=preexec) as process:
+            try:
+                process.stdin.write(b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
+                process.stdout.readline()  # nothing if it has ended
+                process.send_signal(signal.SIGTERM)
+                code = process.wait(20)
+            except BrokenPipeError:
+                code = process.wait(20)
+            finally:
+                process.kill()
+            return code, process.stderr.read().decode().splitlines()
+    said = starts_with_few_descriptors(start)
+    assert any("signals.failed" in line for line in said), said
 
 
 @pytest.mark.asan
