@@ -47,6 +47,10 @@ struct caller {
         scopes = granted;
         limited = true;
     }
+    void unlimit() noexcept {
+        scopes = {};
+        limited = false;
+    }
     // The other end of a connection, for as long as that lives.
     static caller of(const http::exchange& connection) noexcept;
 };

@@ -134,8 +134,9 @@ std::uint16_t http_transport::authenticate(const http::exchange& ex, http_client
 // The kernel, or a certificate, has said who it is: the operator may have said who of these is let
 // in, and to what.
 std::uint16_t http_transport::take_vouched(const http::exchange& ex, http_client& c) {
+    static const auth::identity nobody;  // no token is its
     const auto& grants = options_.access->grants;
-    c.from.limited = false;  // whatever held before a reload
+    c.from.unlimit();  // whatever held before a reload
     if (grants.empty()) {
         return 0;
     }
@@ -148,6 +149,8 @@ std::uint16_t http_transport::take_vouched(const http::exchange& ex, http_client
         return 403;
     }
     if (found->limited) {
+        // They are the options': a reload, which may come before the body, replaces those.
+        c.identity = auth::identity_ref(options_.access, &nobody);
         c.from.limit_to(found->scopes);
     }
     return 0;

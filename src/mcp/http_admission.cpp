@@ -237,6 +237,8 @@ std::uint16_t http_transport::admit_caller(const http::exchange& ex, place where
         if (refused != 0) {
             return refused;
         }
+    } else {
+        client.from.unlimit();  // a reload may have taken the rules away
     }
     fault why;
     if (engine_.overloaded()) {

@@ -57,7 +57,8 @@ class http_client final : public reply_channel, private http::exchange_listener 
     // Who is charged, and this connection among those of its address.
     caller from;
     count_table::hold connection;
-    // Who sent the token of the last request, by which authenticator's word.
+    // Who sent the token of the last request, by which authenticator's word. Scopes and name of
+    // `from` live with it.
     auth::identity_ref identity;
     std::uint32_t access = 0;
     // Where it waits, or has waited, for what others say of it; null once the request is judged.

@@ -8,8 +8,9 @@ import signal
 import jsonschema
 import pytest
 
-from mcp_client import Client, LegacySse, RpcError
-from server_process import fixture_bin, run_program
+from http_client import Connection
+from mcp_client import Client, LegacySse, RpcError, compact, modern_params
+from server_process import fixture_bin, run_program, wait_until
 from test_auth import ECHO, ask, client_of, metadata, refused
 from tokens import Issuer, listed
 
@@ -208,6 +209,69 @@ def test_principals_by_the_kernel(start, tmp_path):
     start("--config", path, "--listen", f"unix:{where}").wait_until_ready()
     assert ask(where, method="tools/call", params=ECHO).status == 200
     assert ask(where, method="tools/call", params=ADD).status == 403
+
+
+LONG = "tools:a-name-that-has-memory-of-its-own-wherever-it-is-kept"
+
+
+@pytest.fixture
+def kept(start, tmp_path):
+    """A server at a unix socket, a connection to it, and how its principals change."""
+    path, where = tmp_path / "pillion.yaml", str(tmp_path / "s")
+
+    def write(scopes):
+        mine = f'principals: {{"uid:{os.getuid()}": {{scopes: {scopes}}}}}\n'
+        tools = f"tools: {{echo: {{scopes: ['{LONG}']}}, {ADD['name']}: {{scopes: [no]}}}}\n"
+        path.write_text(tools + (mine if scopes is not None else ""), encoding="utf-8")
+
+    def change(scopes, judge):
+        write(scopes)
+        server.process.send_signal(signal.SIGHUP)
+        # The loop takes the new settings in one of the turns after it says so.
+        server.wait_for_log("config.reloaded")
+        wait_until(judge, what="the new rules")
+
+    write(f"['{LONG}']")
+    server = start("--config", path, "--threads", 1, "--listen", f"unix:{where}")
+    with Connection(where) as connection:
+        yield where, connection, change
+
+
+def rendered(connection, params):
+    return connection.render("POST", "/mcp", [
+        ("Content-Type", "application/json"), ("Accept", "application/json, text/event-stream"),
+        ("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "tools/call"),
+        ("Mcp-Name", params["name"])], compact({
+            "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": modern_params(params)}))
+
+
+def test_rules_are_replaced_while_a_body_comes(kept):
+    """It had the rights of its head, which were read where the old rules had been."""
+    where, connection, change = kept
+    whole = rendered(connection, {"name": "echo", "arguments": {"text": "x" * 2000}})
+    connection.send(whole[:-1500])
+    with Connection(where) as other:  # whose turn comes later
+        other.send(rendered(other, ECHO))
+        assert other.read_response().status == 200
+    change([], lambda: ask(where, method="tools/call", params=ECHO).status == 403)
+    connection.send(whole[-1500:])
+    assert connection.read_response().status == 200
+
+
+def test_rules_are_taken_away_from_a_connection_that_is_kept(kept):
+    """It kept its old rights, which were nowhere any more."""
+    where, connection, change = kept
+
+    def statuses():
+        made = []
+        for params in (ECHO, ADD):
+            connection.send(rendered(connection, params))
+            made.append(connection.read_response().status)
+        return made
+
+    assert statuses() == [200, 403]
+    change(None, lambda: ask(where, method="tools/call", params=ADD).status == 200)
+    assert statuses() == [200, 200]
 
 
 # ---- faults ----
