@@ -249,7 +249,9 @@ void add_limits(config_table& to) {
                    "Pause after which a quiet event stream gets a comment", true);
     add_count_limit(to, "batch", limits::batch_messages_max, 10'000, "Messages in one batch", true);
     add_count_limit(to, "in_flight", limits::in_flight_per_connection_max, many,
-                    "Requests under way on one pipe; beyond it reading pauses", true);
+                    "Requests under way on one pipe, beyond which reading pauses, and "
+                    "subscriptions open on it",
+                    true);
     add_count_limit(to, "tasks", limits::tasks_max, many, "Tasks that are kept", false);
     add_count_limit(to, "tasks_per_owner", limits::tasks_per_owner_max, many,
                     "Tasks that are kept for one client", false);

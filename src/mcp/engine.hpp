@@ -151,6 +151,10 @@ class engine {
     // Questions of this shard that wait for an answer; and the end of all of them.
     std::size_t questions() const noexcept { return calls_.count(); }
     void end_questions() noexcept;
+    // Open subscriptions/listen of pipes, which stay requests; and one more or less of them.
+    std::size_t pipe_listens() const noexcept { return pipe_listens_; }
+    void pipe_listen_began() noexcept { ++pipe_listens_; }
+    void pipe_listen_ended() noexcept { --pipe_listens_; }
     // A response arrived from session `from` (null: none): whoever waits for it on any shard gets
     // it; one that nobody waits for is dropped.
     void take_response(const session_ref& from, json::view response) noexcept;
@@ -268,6 +272,7 @@ class engine {
     std::size_t spares_ = 0;
     std::size_t live_ = 0;
     std::size_t asking_ = 0;  // of those: that wait for a user's answer
+    std::size_t pipe_listens_ = 0;
     limiter limiter_;
     std::unordered_map<std::string, legacy_sse*, base::bytes_hash, std::equal_to<>> sse_;
     base::intrusive_list<stream_follower, follower_tag> followers_;

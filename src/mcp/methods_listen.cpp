@@ -13,11 +13,16 @@ namespace pillion::mcp {
 
 namespace {
 
+constexpr std::int64_t a_minute_ns = 60'000'000'000;
+
 // An open subscription of a pipe, where it stays a request that can be cancelled; lives in the
 // frame of its task.
 class pipe_listener final : public paced_listener, private subscriber {
  public:
-    explicit pipe_listener(request& r) : paced_listener(r.engine), request_(r), wanted_(r, *this) {}
+    explicit pipe_listener(request& r) : paced_listener(r.engine), request_(r), wanted_(r, *this) {
+        engine_.pipe_listen_began();
+    }
+    ~pipe_listener() { engine_.pipe_listen_ended(); }
 
     coro::event& ended() noexcept { return ended_; }
 
@@ -139,6 +144,12 @@ void engine::method_listen(request& r) {
     }
     http::exchange* const ex = r.channel == nullptr ? nullptr : r.channel->hand_over(r);
     if (ex == nullptr) {
+        // Pacing leaves them out, so that they need a bound of their own.
+        if (pipe_listens_ >= options_->in_flight_per_pipe_max) {
+            limiter_.refuse(limited_by::subscriptions, a_minute_ns, why);
+            r.outcome = "rate_limited";
+            return refuse(r, why);
+        }
         return run(r, listen(*this, r));
     }
     listen_stream::open(*ex, r);

@@ -64,7 +64,9 @@ void stdio_transport::pace() noexcept {
     const std::size_t cap = engine_.options().in_flight_per_pipe_max;
     // Calls that wait for the client's answer must not keep that answer from being read.
     const std::size_t asking = under_way() < cap / 2 ? 0 : engine_.questions();
-    const std::size_t busy = under_way() > asking ? under_way() - asking : 0;
+    // Open subscriptions end with the input alone, which nobody would see.
+    const std::size_t waiting = asking + engine_.pipe_listens();
+    const std::size_t busy = under_way() > waiting ? under_way() - waiting : 0;
     const bool want = slow_ || busy >= (paused_ ? cap / 2 : cap);
     if (eof_ || closing_ || want == paused_) {
         return;

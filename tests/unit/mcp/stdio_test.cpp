@@ -273,6 +273,48 @@ TEST(stdio, draining_ends_listeners_with_both_messages_and_closes_after_the_rest
     EXPECT_TRUE(p.ended());
 }
 
+std::string listens(int id) {
+    return modern_body(std::to_string(id), "subscriptions/listen",
+                       R"("notifications":{"toolsListChanged":true})");
+}
+
+world_options with_in_flight(std::size_t most) {
+    world_options o;
+    o.set = [most](service_options& s) { s.in_flight_per_pipe_max = most; };
+    return o;
+}
+
+// They counted as calls under way: with half of the limit open a burst of calls stopped the reading
+// for ever, and the process did not even see the end of its input.
+TEST(stdio, open_subscriptions_do_not_keep_a_pipe_from_being_read) {
+    world w(with_in_flight(8));
+    pipe_end p(w);
+    for (int id = 1; id <= 8; ++id) {
+        EXPECT_EQ(p.ask(listens(id))["method"].str(), "notifications/subscriptions/acknowledged");
+    }
+    for (int id = 9; id < 19; ++id) {
+        p.put(modern(std::to_string(id), "nap", R"({"ms":100})") + "\n");
+    }
+    p.fresh();
+    w.pass_ms(300);
+    EXPECT_EQ(p.fresh().size(), 10U);
+    EXPECT_EQ(p.ask(modern("20", "echo", R"({"text":"x"})")).text(), "x");
+    p.eof();
+    EXPECT_TRUE(p.ended());
+    EXPECT_EQ(w.left(), "");
+}
+
+TEST(stdio, open_subscriptions_have_a_limit_of_their_own) {
+    world w(with_in_flight(2));
+    pipe_end p(w);
+    p.line(listens(1));
+    p.line(listens(2));
+    EXPECT_EQ(p.ask(listens(3)).code(), -32003);
+    EXPECT_EQ(w.engine->refusals()[limited_by::subscriptions], 1U);
+    p.line(message("", "notifications/cancelled", R"("requestId":1)"));
+    EXPECT_EQ(p.ask(listens(4))["method"].str(), "notifications/subscriptions/acknowledged");
+}
+
 TEST(stdio, a_slow_reader_holds_its_handler_and_its_own_requests_back) {
     world_options o;
     o.timeout_ms = 100'000;
