@@ -292,14 +292,14 @@ task<bool> relay::put(const call_event& question) {
         }
     }
     const std::string& owner = call_->asked().owner;
-    bridge_.with(server_, [owner, id = question.id, answer](server_group* at) {
+    bridge_.with(server_, [owner, asked = question.asked, answer](server_group* at) {
         if (at == nullptr) {
             return;
         }
         if (answer.empty()) {
-            at->refuse(owner, id, rpc::invalid_request, "The client cannot be asked this");
+            at->refuse(owner, asked, rpc::invalid_request, "The client cannot be asked this");
         } else {
-            at->answer(owner, id, answer);
+            at->answer(owner, asked, answer);
         }
     });
     co_return true;

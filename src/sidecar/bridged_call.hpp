@@ -28,10 +28,11 @@ struct call_event {
     double total = 0;  // 0: not known
     // progress: its message. log, question: params, as JSON. result: JSON. error: its message.
     std::string text;
-    std::string method;  // question
-    std::string id;      // question: of the server's request, as JSON
-    int code = 0;        // error
-    std::string data;    // error: JSON, or empty
+    std::string method;       // question
+    std::string id;           // question: of the server's request, as JSON
+    std::uint64_t asked = 0;  // question: which of all that servers have asked
+    int code = 0;             // error
+    std::string data;         // error: JSON, or empty
 
     call_event() {}  // NOLINT(modernize-use-equals-default): no aggregate
 };

@@ -143,17 +143,17 @@ void server_group::cancel(bridged_call& call, std::string_view reason) {
     }
 }
 
-void server_group::answer(const std::string& owner, const std::string& id,
+void server_group::answer(const std::string& owner, std::uint64_t question,
                           std::string_view result_json) {
     if (upstream_server* const by = find(owner)) {
-        by->answer(id, result_json);
+        by->answer(question, result_json);
     }
 }
 
-void server_group::refuse(const std::string& owner, const std::string& id, int code,
+void server_group::refuse(const std::string& owner, std::uint64_t question, int code,
                           std::string_view message) {
     if (upstream_server* const by = find(owner)) {
-        by->refuse(id, code, message);
+        by->refuse(question, code, message);
     }
 }
 

@@ -49,8 +49,8 @@ class server_group {
     // for whom there is no room is refused.
     void begin(const std::shared_ptr<bridged_call>& call);
     void cancel(bridged_call& call, std::string_view reason);
-    void answer(const std::string& owner, const std::string& id, std::string_view result_json);
-    void refuse(const std::string& owner, const std::string& id, int code,
+    void answer(const std::string& owner, std::uint64_t question, std::string_view result_json);
+    void refuse(const std::string& owner, std::uint64_t question, int code,
                 std::string_view message);
     // Of all: each client's own one has the resource, too.
     void subscribe(const std::string& uri, bool on);

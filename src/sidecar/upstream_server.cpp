@@ -438,6 +438,7 @@ void upstream_server::on_end(std::string why) {
     }
     peer_.end();
     calls_.clear();
+    questions_.clear();
     settled_ = true;
     fault_ = ends_with_.empty() ? std::move(why) : std::exchange(ends_with_, {});
     if (anew_ && was_up) {

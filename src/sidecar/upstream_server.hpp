@@ -88,16 +88,22 @@ class upstream_server final : private rpc_side, private link_reader {
     void begin(const std::shared_ptr<bridged_call>& call);
     // The client has gone, or does not wait any longer. Nothing more is pushed.
     void cancel(bridged_call& call, std::string_view reason);
-    // To a question of the server: the client's result, as JSON, or that there is none.
-    void answer(const std::string& id, std::string_view result_json);
-    void refuse(const std::string& id, int code, std::string_view message);
+    // To a question of the server (call_event::asked): the client's result, as JSON, or that there
+    // is none. Does nothing where nobody waits for it any more: the number of a request means
+    // something else in the next life of a server.
+    void answer(std::uint64_t question, std::string_view result_json);
+    void refuse(std::uint64_t question, int code, std::string_view message);
     // Whether somebody wants to hear of changes of that resource.
     void subscribe(const std::string& uri, bool on);
 
  private:
     // What it does at present.
     enum class stage : std::uint8_t { off, probing, greeting, listing, up, resting, closed };
-    struct listing;
+    // What it has asked: the id of its request, and who can answer.
+    struct question {
+        std::string id;
+        std::weak_ptr<bridged_call> call;
+    };
 
     // rpc_side
     void send(std::string message) override;
@@ -134,6 +140,8 @@ class upstream_server final : private rpc_side, private link_reader {
     void take_answer(const std::shared_ptr<bridged_call>& call, const rpc_answer& what);
     void on_progress(json::view params);
     void on_log(json::view params);
+    std::uint64_t note_question(const std::string& id, const std::shared_ptr<bridged_call>& call);
+    std::string take_question(std::uint64_t number);
     // Who is asked: the only caller whose calls it works on, or nobody.
     std::shared_ptr<bridged_call> asked() const;
 
@@ -158,6 +166,7 @@ class upstream_server final : private rpc_side, private link_reader {
     std::size_t open_lists_ = 0;
     offered_lists lists_;
     std::map<std::uint64_t, std::shared_ptr<bridged_call>> calls_;
+    std::map<std::uint64_t, question> questions_;
     std::vector<std::shared_ptr<bridged_call>> waiting_;  // for its (next) session
     bool anew_ = false;                                   // that is being made
     std::int64_t used_ns_ = 0;

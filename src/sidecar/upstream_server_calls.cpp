@@ -1,5 +1,6 @@
 // The calls of an upstream_server, and what its server says and asks in them.
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 #include "rpc/errors.hpp"
@@ -114,16 +115,43 @@ void upstream_server::cancel(bridged_call& call, std::string_view reason) {
     }
 }
 
-void upstream_server::answer(const std::string& id, std::string_view result_json) {
-    if (up()) {
+void upstream_server::answer(std::uint64_t question, std::string_view result_json) {
+    const std::string id = take_question(question);
+    if (!id.empty()) {
         peer_.answer(id, result_json);
     }
 }
 
-void upstream_server::refuse(const std::string& id, int code, std::string_view message) {
-    if (up()) {
+void upstream_server::refuse(std::uint64_t question, int code, std::string_view message) {
+    const std::string id = take_question(question);
+    if (!id.empty()) {
         peer_.refuse(id, code, message);
     }
+}
+
+// Who asks by an id again has forgotten the question before, as one does that was started again
+// behind its URL. One whose call has gone cannot be answered.
+std::uint64_t upstream_server::note_question(const std::string& id,
+                                             const std::shared_ptr<bridged_call>& call) {
+    // One count for all servers: who was asked by one cannot answer another of its name.
+    static std::atomic<std::uint64_t> last{0};
+    std::erase_if(questions_, [&id](const auto& one) {
+        return one.second.id == id || one.second.call.expired();
+    });
+    const std::uint64_t number = ++last;
+    questions_[number] = {id, call};
+    return number;
+}
+
+// The id of that request; empty: nobody waits for an answer to it.
+std::string upstream_server::take_question(std::uint64_t number) {
+    const auto found = questions_.find(number);
+    if (found == questions_.end()) {
+        return {};
+    }
+    std::string id = std::move(found->second.id);
+    questions_.erase(found);
+    return id;
 }
 
 void upstream_server::on_notification(std::string_view method, json::view params) {
@@ -197,10 +225,10 @@ void upstream_server::on_request(std::string id_json, std::string_view method, j
     e.method = method;
     e.id = std::move(id_json);
     e.text = params.exists() ? json_text(params) : "{}";
-    const std::string id = e.id;
+    const std::uint64_t number = note_question(e.id, call);
+    e.asked = number;
     if (!call->push(std::move(e))) {
-        peer_.refuse(id, rpc::internal_error,
-                     "The client has not answered what it was asked before");
+        refuse(number, rpc::internal_error, "The client has not answered what it was asked before");
     }
 }
 

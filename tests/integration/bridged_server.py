@@ -26,6 +26,7 @@ class Server:
         self.modern = revision == "E"
         self.journal = journal
         self.asked = {}
+        self.questions = 0
         self.waiting = []
         self.listening = []
         self.names = list(NAMES)
@@ -195,8 +196,9 @@ class Server:
     def tool_ask(self, identifier, params, arguments):
         question = {"message": "Who?", "requestedSchema": FORM}
         if not self.modern:
-            self.asked[f"q{identifier}"] = identifier
-            return self.send({"id": f"q{identifier}", "method": "elicitation/create",
+            self.asked[self.questions] = identifier
+            self.questions += 1  # from 0 in each process, as the official SDKs have it
+            return self.send({"id": self.questions - 1, "method": "elicitation/create",
                               "params": question})
         if "inputResponses" in params:
             assert params["requestState"] == "kept"

@@ -232,7 +232,10 @@ def test_a_crash_ends_its_calls_and_is_mended(bridge, make_client):
     # Its tools are still listed, and the next one is there soon.
     assert "inner__echo" in [one["name"] for one in client.request("tools/list")["tools"]]
     wait_until(lambda: behind.journal().count("started") == 2)
+    wait_for_life(client)
 
+
+def wait_for_life(client):
     def works():
         try:
             return called(client, "inner__echo", {"x": 1}) == '{"x": 1}'
@@ -240,6 +243,25 @@ def test_a_crash_ends_its_calls_and_is_mended(bridge, make_client):
             assert error.code == -32006
             return False
     wait_until(works)
+
+
+# What the first client said to the process that had gone was the answer to the second one's call.
+def test_an_answer_is_for_the_process_that_asked(bridge, make_client):
+    behind = bridge("D")
+    clients = [make_client("E", behind.server, capabilities=ABLE).open() for _ in range(2)]
+    asked = []
+    for i, client in enumerate(clients):
+        asked.append(client.request("tools/call", {"name": "inner__ask", "arguments": {}}))
+        if i == 0:
+            assert failed(client, "inner__crash").code == -32006
+            wait_for_life(client)
+    error, result = [
+        client.call("tools/call", {"name": "inner__ask", "arguments": {}, "inputResponses": {
+            key: {"action": "accept", "content": {"name": name}} for key in one["inputRequests"]},
+            "requestState": one["requestState"]})
+        for client, one, name in zip(clients, asked, ["Ada", "Bob"])]
+    assert error.error.code == -32006
+    assert text_of(result.result) == "Hello, Bob"
 
 
 def test_garbage_is_passed_over(bridge, make_client):

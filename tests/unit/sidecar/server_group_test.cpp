@@ -256,16 +256,20 @@ TEST_F(group_test, questions_and_answers_stay_between_a_client_and_its_own) {
     const auto b = call("bob");
     get_up(1);
     get_up(2);
-    servers[2]->reader->on_message(
-        R"({"jsonrpc":"2.0","id":"q","method":"roots/list","params":{}})");
+    const char* const question = R"({"jsonrpc":"2.0","id":"q","method":"roots/list","params":{}})";
+    servers[2]->reader->on_message(question);
     EXPECT_FALSE(a->front());
     ASSERT_TRUE(b->front());
     EXPECT_EQ(b->front()->what, call_event::kind::question);
-    it->answer("bob", R"("q")", R"({"roots":[]})");
+    servers[1]->reader->on_message(question);
+    ASSERT_TRUE(a->front());
+    it->answer("ada", b->front()->asked, R"({"roots":[]})");  // the same id, of another server
+    EXPECT_EQ(servers[1]->sent.back().find(R"("result":{"roots":[]})"), std::string::npos);
+    it->answer("bob", b->front()->asked, R"({"roots":[]})");
     EXPECT_NE(servers[2]->sent.back().find(R"("result":{"roots":[]})"), std::string::npos);
-    it->refuse("ada", R"("q")", -32603, "no");
+    it->refuse("ada", a->front()->asked, -32603, "no");
     EXPECT_NE(servers[1]->sent.back().find(R"("code":-32603)"), std::string::npos);
-    it->answer("nobody knows", R"("q")", "{}");  // whose server has gone
+    it->answer("nobody knows", 1, "{}");  // whose server has gone
     it->cancel(*a, "enough");
     EXPECT_EQ(servers[1]->count("notifications/cancelled"), 1);
     EXPECT_EQ(servers[2]->count("notifications/cancelled"), 0);

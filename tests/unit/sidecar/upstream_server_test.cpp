@@ -88,6 +88,9 @@ struct scripted final : upstream_listener {
     }
     void become_legacy(const char* capabilities = R"({"tools":{}})") {
         it->start();
+        be_greeted(capabilities);
+    }
+    void be_greeted(const char* capabilities = R"({"tools":{}})") {
         EXPECT_EQ(next(), "server/discover");
         refuse();
         EXPECT_EQ(next(), "initialize");
@@ -219,6 +222,63 @@ TEST(upstream_server, what_it_asks_when_nobody_calls) {
     EXPECT_NE(s.sent.back().find("No client is waiting"), std::string::npos);
     s.say(R"({"id":6,"method":"something/else"})");
     EXPECT_NE(s.sent.back().find("-32601"), std::string::npos);
+}
+
+constexpr const char* server_s_first = R"({"id":0,"method":"elicitation/create","params":{}})";
+constexpr const char* server_s_first_answer = R"({"jsonrpc":"2.0","id":0,"result":"hers"})";
+
+// Ids begin again with each process of a server: what one client said to a question of the last one
+// was the answer to that of another client.
+TEST(upstream_server, an_answer_is_of_the_life_that_asked) {
+    scripted s;
+    callers calls;
+    std::vector<std::uint64_t> asked;
+    s.it->start();
+    for (int life = 0; life < 2; ++life) {
+        s.be_greeted();
+        EXPECT_EQ(s.next(), "tools/list");
+        s.answer(R"({"tools":[{"name":"a"}]})");
+        const auto call = calls.make("tools/call", R"("name":"a")");
+        s.it->begin(call);
+        EXPECT_EQ(s.next(), "tools/call");
+        s.say(server_s_first);
+        asked.push_back(call->front()->asked);
+        if (life == 0) {
+            s.end("it ended with code 1");
+            s.it->answer(asked[0], R"("his")");
+            s.pass(1000);
+        }
+    }
+    s.it->answer(asked[0], R"("his")");
+    s.it->refuse(asked[0], -32600, "he cannot be asked");
+    EXPECT_TRUE(s.sent.empty());
+    s.it->answer(asked[1], R"("hers")");
+    ASSERT_EQ(s.sent.size(), 1U);
+    EXPECT_EQ(s.sent[0], server_s_first_answer);
+    s.it->answer(asked[1], R"("hers")");  // only once
+    EXPECT_EQ(s.sent.size(), 1U);
+}
+
+// A server without sessions behind a URL is exchanged, and nobody hears of it.
+TEST(upstream_server, an_answer_is_to_the_last_question_of_its_id) {
+    scripted s;
+    callers calls;
+    s.become_legacy("{}");
+    std::vector<std::shared_ptr<bridged_call>> all;
+    for (int i = 0; i < 2; ++i) {
+        all.push_back(calls.make("tools/call", R"("name":"a")"));
+        s.it->begin(all[i]);
+        EXPECT_EQ(s.next(), "tools/call");
+        s.say(server_s_first);
+        if (i == 0) {
+            s.refuse();
+        }
+    }
+    s.it->answer(all[0]->front()->asked, R"("his")");
+    EXPECT_TRUE(s.sent.empty());
+    s.it->answer(all[1]->front()->asked, R"("hers")");
+    ASSERT_EQ(s.sent.size(), 1U);
+    EXPECT_EQ(s.sent[0], server_s_first_answer);
 }
 
 // A link over HTTP: the server has forgotten the session that a call was sent in.
