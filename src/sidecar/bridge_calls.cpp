@@ -31,6 +31,13 @@ std::string text_member(std::string_view name, std::string_view text) {
     return "\"" + std::string(name) + "\":" + std::string(b.text());
 }
 
+call_event failed_call(int code, const char* message) {
+    call_event e;
+    e.code = code;
+    e.text = message;
+    return e;
+}
+
 // What the client can be asked, as JSON, of whichever era it is.
 std::string capabilities_of(context& ctx) {
     ctx.client_can("sampling");  // reads those of the session
@@ -115,6 +122,7 @@ class relay {
     task<result<json::view>> ask(std::string_view method, std::string_view params,
                                  std::string_view key);
     task<bool> say(const call_event& what);
+    void stopped();
     void park();
     void cancel();
     void let_go();
@@ -137,16 +145,10 @@ void relay::begin(const std::string& method, std::string params, std::string own
         if (at != nullptr) {
             return at->begin(call);
         }
-        call_event gone;
-        gone.code = rpc::unavailable;
-        gone.text = "The server behind this is not there any more";
-        call->push(std::move(gone));
+        call->push(failed_call(rpc::unavailable, "The server behind this is not there any more"));
     };
     if (!bridge_.with(server_, std::move(hand_over))) {
-        call_event closed;
-        closed.code = rpc::unavailable;
-        closed.text = "The server is shutting down";
-        call_->push(std::move(closed));
+        call_->push(failed_call(rpc::unavailable, "The server is shutting down"));
     }
 }
 
@@ -161,10 +163,7 @@ task<std::optional<call_event>> relay::run(std::string method, std::string param
         parked_ = name.str();
         call_ = bridge_.parked().find(parked_, owner).call;
         if (call_ == nullptr) {
-            call_event late;
-            late.code = rpc::invalid_params;
-            late.text = "The call has not waited for the answer";
-            co_return late;
+            co_return failed_call(rpc::invalid_params, "The call has not waited for the answer");
         }
         call_->attach(r.engine.shard(), arrived_);
     } else if (round.empty()) {
@@ -208,10 +207,7 @@ task<std::optional<call_event>> relay::run(std::string method, std::string param
         let_go();
         begin(method, std::move(again), owner);
     }
-    call_event endless;
-    endless.code = rpc::internal_error;
-    endless.text = "The server behind this asks without end";
-    co_return endless;
+    co_return failed_call(rpc::internal_error, "The server behind this asks without end");
 }
 
 // Until the server has answered.
@@ -220,12 +216,13 @@ task<std::optional<call_event>> relay::wait() {
     for (;;) {
         const bool woken = co_await arrived_.wait(&stop);
         if (!woken) {
-            if (stop.reason() != coro::stop_reason::input_required) {
-                cancel();
-            }
+            stopped();
             co_return std::nullopt;
         }
-        std::optional<call_event> next = call_->front();
+        std::optional<call_event> next = call_->front(arrived_);
+        if (!next && call_->is_overtaken(arrived_)) {
+            co_return failed_call(rpc::invalid_params, "Another request goes on with the call");
+        }
         if (!next) {
             continue;
         }
@@ -242,12 +239,18 @@ task<std::optional<call_event>> relay::wait() {
             on = co_await say(*next);
         }
         if (!on && stop.requested()) {
-            if (stop.reason() != coro::stop_reason::input_required) {
-                cancel();
-            }
+            stopped();
             co_return std::nullopt;
         }
-        call_->pop();
+        call_->pop(arrived_);
+    }
+}
+
+// The call has not ended. Who waits for an answer, or has overtaken us, goes on with it.
+void relay::stopped() {
+    const bool waits = request_state::stop_of(ctx_).reason() == coro::stop_reason::input_required;
+    if (call_->detach(arrived_) && !waits) {
+        cancel();
     }
 }
 

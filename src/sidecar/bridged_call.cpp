@@ -5,35 +5,53 @@
 namespace pillion::sidecar {
 
 void bridged_call::attach(std::size_t shard, coro::event& arrived) {
-    const std::lock_guard lock(mutex_);
-    shard_ = shard;
-    arrived_ = &arrived;
-    if (!events_.empty()) {
-        arrived.set();
-    }
-}
-
-void bridged_call::detach(const coro::event& arrived) {
-    const std::lock_guard lock(mutex_);
-    if (arrived_ == &arrived) {
-        arrived_ = nullptr;
-    }
-}
-
-std::optional<call_event> bridged_call::front() {
-    const std::lock_guard lock(mutex_);
-    if (events_.empty()) {
-        if (arrived_ != nullptr) {
-            arrived_->reset();
+    listener before;
+    {
+        const std::lock_guard lock(mutex_);
+        before = std::exchange(now_, {shard, &arrived});
+        if (!events_.empty()) {
+            arrived.set();
         }
+        if (before.arrived == nullptr) {
+            return;
+        }
+        overtaken_.push_back(before);
+    }
+    wake_on(before.shard);
+}
+
+bool bridged_call::detach(const coro::event& arrived) {
+    const std::lock_guard lock(mutex_);
+    if (now_.arrived == &arrived) {
+        now_.arrived = nullptr;
+        return true;
+    }
+    std::erase_if(overtaken_, [&arrived](const listener& one) { return one.arrived == &arrived; });
+    return false;
+}
+
+bool bridged_call::is_overtaken(const coro::event& arrived) {
+    const std::lock_guard lock(mutex_);
+    return now_.arrived != &arrived;
+}
+
+std::optional<call_event> bridged_call::front(coro::event& arrived) {
+    const std::lock_guard lock(mutex_);
+    if (now_.arrived != &arrived) {
+        return std::nullopt;
+    }
+    if (events_.empty()) {
+        arrived.reset();
         return std::nullopt;
     }
     return events_.front();
 }
 
-void bridged_call::pop() {
+void bridged_call::pop(const coro::event& arrived) {
     const std::lock_guard lock(mutex_);
-    events_.pop_front();
+    if (now_.arrived == &arrived) {
+        events_.pop_front();
+    }
 }
 
 bool bridged_call::push(call_event what) {
@@ -54,20 +72,29 @@ bool bridged_call::push(call_event what) {
         } else {
             events_.push_back(std::move(what));
         }
-        if (arrived_ == nullptr) {
+        if (now_.arrived == nullptr) {
             return true;
         }
-        shard = shard_;
+        shard = now_.shard;
     }
-    shared_.post_to(shard, [me = shared_from_this(), shard](mcp::engine&) { me->wake(shard); });
+    wake_on(shard);
     return true;
+}
+
+void bridged_call::wake_on(std::size_t shard) {
+    shared_.post_to(shard, [me = shared_from_this(), shard](mcp::engine&) { me->wake(shard); });
 }
 
 // On `shard`, which may not be the handler's any more.
 void bridged_call::wake(std::size_t shard) {
     const std::lock_guard lock(mutex_);
-    if (arrived_ != nullptr && shard_ == shard && !events_.empty()) {
-        arrived_->set();
+    if (now_.arrived != nullptr && now_.shard == shard && !events_.empty()) {
+        now_.arrived->set();
+    }
+    for (const listener& one : overtaken_) {
+        if (one.shard == shard) {
+            one.arrived->set();
+        }
     }
 }
 

@@ -15,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "coro/sync.hpp"
 #include "mcp/service.hpp"
@@ -57,14 +58,17 @@ class bridged_call final : public std::enable_shared_from_this<bridged_call> {
 
     // ---- the handler's end ----
 
-    // From now on `arrived` is set on `shard`, this thread's, whenever there are events.
+    // From now on `arrived` is set on `shard`, this thread's, whenever there are events. Whoever
+    // was attached is overtaken: a client may send a round twice. Its own is set, too, and it gets
+    // no event any more.
     void attach(std::size_t shard, coro::event& arrived);
-    // Does nothing when another handler has taken over.
-    void detach(const coro::event& arrived);
+    // Must follow. False: it was overtaken.
+    bool detach(const coro::event& arrived);
+    bool is_overtaken(const coro::event& arrived);
     // The oldest event, if there is one: it stays until pop(), so that whoever comes next sees it
     // again.
-    std::optional<call_event> front();
-    void pop();
+    std::optional<call_event> front(coro::event& arrived);
+    void pop(const coro::event& arrived);
 
     // ---- the server's end; the server's loop ----
 
@@ -75,14 +79,20 @@ class bridged_call final : public std::enable_shared_from_this<bridged_call> {
     bool was_refused = false;  // by a server that had forgotten its session
 
  private:
+    struct listener {
+        std::size_t shard = 0;
+        coro::event* arrived = nullptr;
+    };
+
+    void wake_on(std::size_t shard);
     void wake(std::size_t shard);
 
     request what_;
     mcp::service& shared_;
     std::mutex mutex_;  // guards the rest
     std::deque<call_event> events_;
-    std::size_t shard_ = 0;
-    coro::event* arrived_ = nullptr;  // null: nobody listens
+    listener now_;                     // null: nobody listens
+    std::vector<listener> overtaken_;  // that have not detached yet
 };
 
 }  // namespace pillion::sidecar

@@ -56,6 +56,7 @@ class scripted_link final : public server_link {
         if (method == "notifications/cancelled") {
             ++seen_.cancels;
         } else if (method.empty()) {
+            babble(std::exchange(babbles_, 0));
             answer(asking_, root["result"].exists() ? text("accepted") : text("refused"));
         } else if (id.exists()) {
             request(json_text(id), method, root["params"]);
@@ -73,7 +74,8 @@ class scripted_link final : public server_link {
                        R"("serverInfo":{"name":"s","version":"1"}})");
         } else if (method == "tools/list") {
             std::string tools;
-            for (const char* const name : {"echo", "talk", "ask", "hang", "die"}) {
+            for (const char* const name :
+                 {"echo", "talk", "ask", "ask_and_babble", "hang", "die"}) {
                 tools += std::string(tools.empty() ? "" : ",") + R"({"name":")" + name +
                          R"(","inputSchema":{"type":"object"}})";
             }
@@ -94,8 +96,9 @@ class scripted_link final : public server_link {
         if (name == "die") {
             return end();
         }
-        if (name == "ask") {
+        if (name.starts_with("ask")) {
             asking_ = id;
+            babbles_ = name == "ask" ? 0 : 200;
             return say(R"({"jsonrpc":"2.0","id":"q)" + std::to_string(++asked_) +
                        R"(","method":"elicitation/create","params":{"message":"Sure?",)"
                        R"("requestedSchema":{"type":"object","properties":{}}}})");
@@ -111,6 +114,15 @@ class scripted_link final : public server_link {
         }
         if (name != "hang") {
             answer(id, text(params["arguments"]["text"].str()));
+        }
+    }
+    // More than fits in what is between a server and a client that does not read.
+    void babble(int times) {
+        const std::string much(100'000, 'x');
+        for (int i = 0; i < times; ++i) {
+            say(R"({"jsonrpc":"2.0","method":"notifications/message","params":)"
+                R"({"level":"error","data":")" +
+                much + "\"}}");
         }
     }
     void answer(const std::string& id, const std::string& result) {
@@ -141,6 +153,7 @@ class scripted_link final : public server_link {
     link_reader* reader_ = nullptr;
     std::vector<std::string> said_;
     std::string asking_;
+    int babbles_ = 0;  // before it answers
     int asked_ = 0;
     bool ending_ = false;
     io::timer timer_{&scripted_link::on_timer, this};
@@ -317,11 +330,16 @@ class caller {
     }
     // What the call is answered in the end, when all that is asked is answered.
     std::string ask() const {
-        std::string got = call("ask");
+        const std::string got = call("ask");
+        const std::string more = answers_to(got);
+        return more.empty() ? got : call("ask", more);
+    }
+    // The members of the next round; empty: it was the last one.
+    static std::string answers_to(const std::string& got) {
         const auto parsed = json::document::parse(got);
         const json::view result = parsed ? parsed->root()["result"] : json::view();
         if (!result["requestState"].is_string()) {
-            return got;
+            return {};
         }
         json::builder answers;
         answers.begin_object();
@@ -329,8 +347,8 @@ class caller {
             answers.key(one.key).raw(R"({"action":"accept","content":{}})");
         }
         answers.end_object();
-        return call("ask", R"(,"inputResponses":)" + std::string(answers.text()) +
-                               R"(,"requestState":)" + json_text(result["requestState"]));
+        return R"(,"inputResponses":)" + std::string(answers.text()) + R"(,"requestState":)" +
+               json_text(result["requestState"]);
     }
 
  private:
@@ -393,6 +411,26 @@ TEST(bridge_threads, who_goes_cancels_what_the_server_works_on) {
         }
     }
     EXPECT_EQ(on.seen.cancels, rounds);
+    on.end();
+}
+
+// A client that sends a round twice, and reads the answer to the first one last. That one took what
+// was the other's, which ended the process or kept its loop busy for ever.
+TEST(bridge_threads, a_round_may_come_twice) {
+    bridged_shards on;
+    for (int i = 0; i < 2; ++i) {
+        const caller c(on, 0);
+        const std::string round = caller::answers_to(c.call("ask_and_babble"));
+        ASSERT_FALSE(round.empty());
+        const int slow = c.begin("ask_and_babble", round);
+        char first = 0;
+        ASSERT_EQ(::recv(slow, &first, 1, MSG_PEEK), 1);  // it is being told what the server says
+        const std::string quick = c.call("ask_and_babble", round);
+        EXPECT_NE(quick.find("accepted"), std::string::npos) << quick.substr(0, 500);
+        const std::string late = caller::read(slow);
+        EXPECT_NE(late.find("-32602"), std::string::npos) << late.substr(0, 500);
+        EXPECT_NE(c.call("echo").find("hello"), std::string::npos);
+    }
     on.end();
 }
 

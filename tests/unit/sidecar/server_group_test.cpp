@@ -13,9 +13,12 @@
 #include "json/document.hpp"
 #include "mcp/service.hpp"
 #include "rpc/errors.hpp"
+#include "unit/sidecar/calls.hpp"
 
 namespace pillion::sidecar {
 namespace {
+
+using testing::first_event;
 
 // A server of a test: it is up by itself, and answers what it is asked when the test says so.
 struct server_of_test {
@@ -155,8 +158,8 @@ TEST_F(group_test, each_client_has_its_own_whose_calls_wait_for_its_start) {
     EXPECT_EQ(servers[1]->count("tools/call"), 2);
     EXPECT_EQ(servers[2]->count("tools/call"), 1);
     servers[2]->answer_last();
-    EXPECT_EQ(b->front()->what, call_event::kind::result);
-    EXPECT_FALSE(a->front());
+    EXPECT_EQ(first_event(b)->what, call_event::kind::result);
+    EXPECT_FALSE(first_event(a));
 }
 
 TEST_F(group_test, theirs_are_not_asked_for_lists_but_know_the_tools) {
@@ -196,13 +199,13 @@ TEST_F(group_test, one_that_works_is_not_sent_away) {
     make(1);
     const auto a = call("ada");
     const auto b = call("bob");  // Ada's is still starting
-    ASSERT_TRUE(b->front());
-    EXPECT_EQ(b->front()->code, rpc::unavailable);
-    EXPECT_NE(b->front()->text.find("no room"), std::string::npos);
+    ASSERT_TRUE(first_event(b));
+    EXPECT_EQ(first_event(b)->code, rpc::unavailable);
+    EXPECT_NE(first_event(b)->text.find("no room"), std::string::npos);
     get_up(1);
-    EXPECT_TRUE(call("bob")->front());
+    EXPECT_TRUE(first_event(call("bob")));
     servers[1]->answer_last();
-    EXPECT_FALSE(call("bob")->front());
+    EXPECT_FALSE(first_event(call("bob")));
     EXPECT_TRUE(servers[1]->closing);
 }
 
@@ -235,19 +238,19 @@ TEST_F(group_test, one_that_cannot_start_fails_its_client_s_calls_only) {
     const auto a = call("ada");
     const auto b = call("bob");
     servers[1]->end();
-    ASSERT_TRUE(a->front());
-    EXPECT_EQ(a->front()->code, rpc::unavailable);
+    ASSERT_TRUE(first_event(a));
+    EXPECT_EQ(first_event(a)->code, rpc::unavailable);
     get_up(2);
     servers[2]->answer_last();
-    EXPECT_EQ(b->front()->what, call_event::kind::result);
-    EXPECT_TRUE(call("ada")->front());  // until it is started again
+    EXPECT_EQ(first_event(b)->what, call_event::kind::result);
+    EXPECT_TRUE(first_event(call("ada")));  // until it is started again
     pass(600);
     ASSERT_EQ(servers.size(), 4U);
     const auto later = call("ada");
-    EXPECT_FALSE(later->front());
+    EXPECT_FALSE(first_event(later));
     get_up(3);
     servers[3]->answer_last();
-    EXPECT_EQ(later->front()->what, call_event::kind::result);
+    EXPECT_EQ(first_event(later)->what, call_event::kind::result);
 }
 
 TEST_F(group_test, questions_and_answers_stay_between_a_client_and_its_own) {
@@ -258,16 +261,16 @@ TEST_F(group_test, questions_and_answers_stay_between_a_client_and_its_own) {
     get_up(2);
     const char* const question = R"({"jsonrpc":"2.0","id":"q","method":"roots/list","params":{}})";
     servers[2]->reader->on_message(question);
-    EXPECT_FALSE(a->front());
-    ASSERT_TRUE(b->front());
-    EXPECT_EQ(b->front()->what, call_event::kind::question);
+    EXPECT_FALSE(first_event(a));
+    ASSERT_TRUE(first_event(b));
+    EXPECT_EQ(first_event(b)->what, call_event::kind::question);
     servers[1]->reader->on_message(question);
-    ASSERT_TRUE(a->front());
-    it->answer("ada", b->front()->asked, R"({"roots":[]})");  // the same id, of another server
+    ASSERT_TRUE(first_event(a));
+    it->answer("ada", first_event(b)->asked, R"({"roots":[]})");  // the same id, of another server
     EXPECT_EQ(servers[1]->sent.back().find(R"("result":{"roots":[]})"), std::string::npos);
-    it->answer("bob", b->front()->asked, R"({"roots":[]})");
+    it->answer("bob", first_event(b)->asked, R"({"roots":[]})");
     EXPECT_NE(servers[2]->sent.back().find(R"("result":{"roots":[]})"), std::string::npos);
-    it->refuse("ada", a->front()->asked, -32603, "no");
+    it->refuse("ada", first_event(a)->asked, -32603, "no");
     EXPECT_NE(servers[1]->sent.back().find(R"("code":-32603)"), std::string::npos);
     it->answer("nobody knows", 1, "{}");  // whose server has gone
     it->cancel(*a, "enough");
@@ -304,13 +307,13 @@ TEST_F(group_test, when_it_closes_all_go_and_no_more_come) {
     it->close();
     const auto b = call("bob");
     EXPECT_EQ(servers.size(), 2U);
-    ASSERT_TRUE(b->front());
+    ASSERT_TRUE(first_event(b));
     EXPECT_TRUE(servers[0]->closing && servers[1]->closing);
     EXPECT_FALSE(it->idle());
     end_those_that_close();
     EXPECT_TRUE(it->idle());
-    ASSERT_TRUE(a->front());
-    EXPECT_EQ(a->front()->code, rpc::unavailable);
+    ASSERT_TRUE(first_event(a));
+    EXPECT_EQ(first_event(a)->code, rpc::unavailable);
 }
 
 }  // namespace

@@ -8,32 +8,17 @@
 
 #include <gtest/gtest.h>
 
-#include "app/server_state.hpp"
-#include "io/blocking_pool.hpp"
 #include "io/memory_backend.hpp"
 #include "json/document.hpp"
-#include "mcp/service.hpp"
+#include "unit/sidecar/calls.hpp"
 
 namespace pillion::sidecar {
 namespace {
 
-struct scripted;
+using testing::callers;
+using testing::first_event;
 
-// Makes calls of nobody in particular.
-struct callers {
-    std::shared_ptr<bridged_call> make(const char* method, const char* params) {
-        bridged_call::request what;
-        what.method = method;
-        what.params = params;
-        return std::make_shared<bridged_call>(shared, what);
-    }
-    server host{"test", "1.0.0"};
-    io::blocking_pool helpers;
-    std::string fault;
-    std::vector<std::string> warnings;
-    mcp::service shared{mcp::registry::freeze(host.state().defs, fault, warnings), host, helpers, 1,
-                        mcp::service_options()};
-};
+struct scripted;
 
 // The way to the server of a test, which it drives.
 struct link final : server_link {
@@ -242,7 +227,7 @@ TEST(upstream_server, an_answer_is_of_the_life_that_asked) {
         s.it->begin(call);
         EXPECT_EQ(s.next(), "tools/call");
         s.say(server_s_first);
-        asked.push_back(call->front()->asked);
+        asked.push_back(first_event(call)->asked);
         if (life == 0) {
             s.end("it ended with code 1");
             s.it->answer(asked[0], R"("his")");
@@ -274,9 +259,9 @@ TEST(upstream_server, an_answer_is_to_the_last_question_of_its_id) {
             s.refuse();
         }
     }
-    s.it->answer(all[0]->front()->asked, R"("his")");
+    s.it->answer(first_event(all[0])->asked, R"("his")");
     EXPECT_TRUE(s.sent.empty());
-    s.it->answer(all[1]->front()->asked, R"("hers")");
+    s.it->answer(first_event(all[1])->asked, R"("hers")");
     ASSERT_EQ(s.sent.size(), 1U);
     EXPECT_EQ(s.sent[0], server_s_first_answer);
 }
@@ -294,7 +279,7 @@ TEST(upstream_server, a_call_that_met_a_forgotten_session_goes_again) {
     EXPECT_EQ(s.next(), "tools/call");
     s.reader->on_session_lost(call->number);
     s.end("it has forgotten the session");
-    EXPECT_FALSE(call->front());
+    EXPECT_FALSE(first_event(call));
     s.pass(1);
     EXPECT_EQ(s.starts, 2);
     // One that comes meanwhile waits as well.
@@ -311,8 +296,8 @@ TEST(upstream_server, a_call_that_met_a_forgotten_session_goes_again) {
     s.answer(R"({"content":[]})");
     EXPECT_EQ(s.next(), "tools/call");
     s.answer(R"({"content":[]})");
-    EXPECT_EQ(call->front()->what, call_event::kind::result);
-    EXPECT_EQ(later->front()->what, call_event::kind::result);
+    EXPECT_EQ(first_event(call)->what, call_event::kind::result);
+    EXPECT_EQ(first_event(later)->what, call_event::kind::result);
 }
 
 // One that forgets every session would be asked for ever.
@@ -340,8 +325,8 @@ TEST(upstream_server, a_call_goes_again_once) {
         s.reader->on_session_lost(call->number);
         s.end("it has forgotten the session");
     }
-    ASSERT_TRUE(call->front());
-    EXPECT_EQ(call->front()->code, -32006);
+    ASSERT_TRUE(first_event(call));
+    EXPECT_EQ(first_event(call)->code, -32006);
 }
 
 TEST(upstream_server, a_silent_one_is_started_again) {
