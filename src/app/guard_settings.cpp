@@ -68,14 +68,6 @@ bool may_ask_for_passwords(key_reader& from, const io::listen_spec& spec) {
     return good;
 }
 
-void keep_guards(settings& next, const settings& running) {
-    // Whoever had to show a password yesterday must have to today.
-    if ((next.metrics_users == nullptr) != (running.metrics_users == nullptr)) {
-        next.metrics_users = running.metrics_users;
-    }
-    next.core_dumps = running.core_dumps;
-}
-
 void warn_of_insecurity(const settings& set) {
     if (set.access != nullptr && set.access->with_secrets) {
         log::warn("auth.insecure_hs256", {log::kv("means",

@@ -18,8 +18,6 @@ bool read_hs256(key_reader& from, const settings& so_far);
 void read_guards(key_reader& from, settings& to);
 // Whether passwords may be sent to that address of /metrics; a fault where they may not.
 bool may_ask_for_passwords(key_reader& from, const io::listen_spec& spec);
-// The part of keep_fixed().
-void keep_guards(settings& next, const settings& running);
 // Tells the log what is only good for development.
 void warn_of_insecurity(const settings& set);
 

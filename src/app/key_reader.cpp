@@ -15,11 +15,13 @@ constexpr std::string_view file_prefix = "file:";
 void key_reader::fault(key_id id, std::size_t index, const std::string& text) {
     const config_value& value = of(id);
     const config_key& key = keys_[index_of(id)];
-    const bool in_file = !value.from_flag && index < value.places.size();
+    const bool in_file = !value.from_flag && value.given;
     const std::string name = in_file                  ? key.path()
                              : value.from_environment ? key.variable
                                                       : key.flag;
-    faults_.push_back({in_file ? value.places[index] : file_place(), name + ": " + text});
+    // What the file said at the start stands nowhere in it now.
+    const bool placed = in_file && index < value.places.size();
+    faults_.push_back({placed ? value.places[index] : file_place(), name + ": " + text});
 }
 
 std::string key_reader::path_of(const config_value& value, std::string path) const {

@@ -33,12 +33,19 @@ bool same(const config_key& key, const config_value& left, const config_value& r
     return a.number == b.number && (a.number != 0 || a.texts == b.texts);
 }
 
-std::vector<named_values> named_of(const config_values& all, const std::string& section) {
+// Whether what is said of something that has a name counts at the start only. Tools that the
+// configuration makes are made anew.
+bool counts_at_start(const named_values& one) {
+    return one.section != principals_section && !makes_tool(one) &&
+           (is_about_others(one.section) || one.section == folders_section);
+}
+
+std::vector<named_values> waiting_of(const config_values& all, const std::string& section) {
     std::vector<named_values> found;
-    // Tools that the configuration makes are made anew.
-    std::copy_if(
-        all.named.begin(), all.named.end(), std::back_inserter(found),
-        [&section](const named_values& one) { return one.section == section && !makes_tool(one); });
+    std::copy_if(all.named.begin(), all.named.end(), std::back_inserter(found),
+                 [&section](const named_values& one) {
+                     return one.section == section && counts_at_start(one);
+                 });
     return found;
 }
 
@@ -57,14 +64,14 @@ bool same_named(const std::vector<named_values>& left, const std::vector<named_v
                       });
 }
 
-// Whether a key counts at the start only: always, or because it would turn on or off what
-// keep_fixed() leaves as it is.
+// Whether a key counts at the start only: always, or because it would turn on or off what whoever
+// listens depends on. Where we are seen, clients are told without tokens as well.
 bool counts_at_start(const config_key& key, const settings& running, const settings& next) {
     const auto turned = [](const auto& a, const auto& b) {
         return (a == nullptr) != (b == nullptr);
     };
     return !key.live || (key.section == "tls" && turned(running.tls, next.tls)) ||
-           (key.section == "auth" && key.name != "external_url" &&
+           (key.section == "auth" && (key.name != "external_url" || running.asks_for_tokens()) &&
             running.asks_for_tokens() != next.asks_for_tokens()) ||
            (key.path() == "metrics.users" && turned(running.metrics_users, next.metrics_users));
 }
@@ -88,13 +95,44 @@ std::string names_of(const std::vector<bool>& waiting, const configuration& runn
         }
     }
     for (const char* const section : named_sections) {
-        if (section != principals_section &&
-            (is_about_others(section) || section == folders_section) &&
-            !same_named(named_of(running.values, section), named_of(next.values, section))) {
+        if (!same_named(waiting_of(running.values, section), waiting_of(next.values, section))) {
             names.append(names.empty() ? "" : ", ").append(section);
         }
     }
     return names;
+}
+
+// What counts until a restart: of what waits for one the running values, else the new ones.
+config_values until_restart(const std::vector<bool>& waiting, const configuration& running,
+                            const configuration& next) {
+    config_values all = next.values;
+    for (std::size_t i = 0; i < waiting.size(); ++i) {
+        if (waiting[i] || !next.keys[i].live) {
+            all[i] = running.values[i];
+            // Those of the running value are in the file as it was.
+            all[i].places = waiting[i] ? std::vector<file_place>() : next.values[i].places;
+        }
+    }
+    std::erase_if(all.named, [](const named_values& one) { return counts_at_start(one); });
+    const std::vector<named_values> made = all.named;
+    std::copy_if(running.values.named.begin(), running.values.named.end(),
+                 std::back_inserter(all.named), [&made](const named_values& one) {
+                     // A tool that the file makes now is another one.
+                     return counts_at_start(one) &&
+                            std::none_of(made.begin(), made.end(), [&one](const named_values& m) {
+                                return m.section == one.section && m.name == one.name;
+                            });
+                 });
+    return all;
+}
+
+settings settings_of(const configuration& from, const config_values& values,
+                     config_faults& faults) {
+    settings made = make_settings(from.keys, values, folder_of(from.file), from.serving, faults);
+    if (!from.file.empty()) {
+        made.watched.push_back(from.file);
+    }
+    return made;
 }
 
 // Says as it ends that a reload is in force, and what of it is not.
@@ -142,12 +180,28 @@ bool load(configuration& to, config_faults& faults) {
     if (to.values.empty()) {
         return false;  // the file could not be read
     }
-    settings made = make_settings(to.keys, to.values, folder_of(to.file), to.serving, faults);
-    if (!to.file.empty()) {
-        made.watched.push_back(to.file);
-    }
-    to.made = std::make_shared<const settings>(std::move(made));
+    to.made = std::make_shared<const settings>(settings_of(to, to.values, faults));
     return faults.size() == before;
+}
+
+// The new settings were good for a restart. Until then some of the running values count, so they
+// are made, and with that checked, once more together with these: what is safe beside a new
+// address, or a new profile, need not be safe beside the old one.
+bool reloader::attempt::make(const configuration& running) {
+    if (!load(next, faults)) {
+        return false;
+    }
+    waiting = waiting_keys(running, next);
+    waiting_names = names_of(waiting, running, next);
+    settings made = waiting_names.empty()
+                        ? *next.made
+                        : settings_of(next, until_restart(waiting, running, next), faults);
+    for (config_fault& one : faults) {
+        one.text += "; until a restart these stay as they are: " + waiting_names;
+    }
+    keep_fixed(made, *running.made);
+    next.made = std::make_shared<const settings>(std::move(made));
+    return faults.empty();
 }
 
 void reloader::request(io::offload& helpers, io::reactor& home, change apply) {
@@ -165,10 +219,11 @@ void reloader::request(io::offload& helpers, io::reactor& home, change apply) {
     shared->next.serving = now_.serving;
     busy_ = helpers.submit(
         home,
-        [shared, running = now_.made, offers = &offer_] {
+        // While it is busy, nobody changes what runs.
+        [shared, running = &now_, offers = &offer_] {
             std::string why;
-            shared->good = load(shared->next, shared->faults);
-            if (shared->good && !(*offers)(*running, *shared->next.made, why)) {
+            shared->good = shared->make(*running);
+            if (shared->good && !(*offers)(*running->made, *shared->next.made, why)) {
                 shared->good = false;
                 shared->faults.push_back({{}, why});
             }
@@ -194,19 +249,15 @@ void reloader::finish(attempt& done, const change& apply) {
                     log::kv("faults", done.faults.size())});
         return apply(nullptr, nullptr);
     }
-    const std::vector<bool> waiting = waiting_keys(now_, done.next);
-    const std::string names = names_of(waiting, now_, done.next);
-    settings next = *done.next.made;
-    keep_fixed(next, *now_.made);
     // What waits for a restart goes on to differ from what runs: the next reload says it again.
     for (std::size_t i = 0; i < now_.keys.size(); ++i) {
-        if (now_.keys[i].live && !waiting[i]) {
+        if (now_.keys[i].live && !done.waiting[i]) {
             now_.values[i] = std::move(done.next.values[i]);
         }
     }
-    now_.made = std::make_shared<const settings>(std::move(next));
+    now_.made = done.next.made;
     apply_log(*now_.made);
-    apply(now_.made, std::make_shared<const last_word>(now_.file, names));
+    apply(now_.made, std::make_shared<const last_word>(now_.file, done.waiting_names));
 }
 
 }  // namespace pillion::app

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "app/config_keys.hpp"
 #include "app/config_value.hpp"
@@ -62,8 +63,14 @@ class reloader {
  private:
     struct attempt {
         configuration next;
+        std::vector<bool> waiting;  // for a restart: keys, by their places in the table
+        std::string waiting_names;
         config_faults faults;
         bool good = false;
+
+        // Reads what was said into `next`, and makes the settings that count until a restart.
+        // False with faults.
+        bool make(const configuration& running);
     };
     void finish(attempt& done, const change& apply);
 

@@ -490,31 +490,9 @@ settings make_settings(const config_table& keys, const config_values& values,
 }
 
 void keep_fixed(settings& next, const settings& running) {
-    next.listen = running.listen;
-    next.metrics_listen = running.metrics_listen;
-    keep_guards(next, running);
-    // Addresses speak what they spoke, so what they need for it stays.
-    if ((next.tls == nullptr) != (running.tls == nullptr)) {
-        next.tls = running.tls;
-        next.watched = running.watched;
-    }
     next.tickets = running.tickets;
     next.keys = running.keys;
-    next.insecure_plain_tokens = running.insecure_plain_tokens;
-    // Whoever had to show a token yesterday must have to today.
-    if (next.asks_for_tokens() != running.asks_for_tokens()) {
-        next.access = running.access;
-        next.watched = running.watched;
-    }
-    next.path = running.path;
-    next.unix_peers = running.unix_peers;
-    next.threads = running.threads;
-    next.io = running.io;
-    next.insecure_no_auth = running.insecure_no_auth;
-    next.profile = running.profile;
-    next.service.sessions_max = running.service.sessions_max;
     next.service.tasks = running.service.tasks;
-    next.service.kept_result_bytes_max = running.service.kept_result_bytes_max;
     if (next.random_state_keys && running.random_state_keys) {
         next.service.state_keys = running.service.state_keys;
     }

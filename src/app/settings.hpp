@@ -91,7 +91,7 @@ config_values merged(const config_table& keys, config_values file, const config_
 settings make_settings(const config_table& keys, const config_values& values,
                        const std::string& folder, bool serving, config_faults& faults);
 
-// Takes over from `running` what cannot change while a server runs.
+// Takes over from `running` what no file says and what must outlive a reload: random keys, tasks.
 void keep_fixed(settings& next, const settings& running);
 
 // Sets level and form of the log.

@@ -39,12 +39,22 @@ class reloader_test : public ::testing::Test {
     void SetUp() override {
         ASSERT_EQ(::pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
         log::set_descriptor(ends[1]);
-        std::ofstream(file) << "limits:\n  request_timeout: 5s\n";
         start.keys = make_config_table(options, server_profile::generic);
         start.file = file;
         start.flags.resize(start.keys.size());
+        begin_with("limits:\n  request_timeout: 5s\n");
+    }
+    void begin_with(const char* text) {
+        std::ofstream(file) << text;
         config_faults faults;
         ASSERT_TRUE(load(start, faults)) << (faults.empty() ? "" : describe(faults[0], file));
+    }
+    // What a reload of that text says in the log; the settings are those that run then.
+    std::string reload(reloader& r, const char* text) {
+        std::ofstream(file) << text;
+        r.request(helpers, home, [](const auto&, const auto&) {});
+        helpers.run();
+        return logged();
     }
     void TearDown() override {
         log::set_descriptor(2);
@@ -101,6 +111,52 @@ TEST_F(reloader_test, what_waits_for_a_restart_is_said_after_it) {
     const std::size_t at = text.find("config.reloaded");
     ASSERT_NE(at, std::string::npos) << text;
     EXPECT_NE(text.find("config.needs_restart keys=server.threads", at), std::string::npos) << text;
+}
+
+TEST_F(reloader_test, what_waits_for_a_restart_stays) {
+    begin_with(
+        "http: {port: 1}\nserver: {threads: 2}\nlimits: {sessions: 5}\n"
+        "tools: {x: {scopes: a}}\nmethods: {ping: {scopes: a}}\n");
+    reloader r(std::move(start), accept);
+    const std::string text =
+        reload(r,
+               "http: {port: 2, path: /x, legacy_sse: false}\nserver: {threads: 3, io: epoll}\n"
+               "limits: {sessions: 6, session_ttl: 1s}\n"
+               "tools: {x: {scopes: b}, y: {scopes: c, command: {argv: [y]}}}\n");
+    EXPECT_NE(text.find("keys=\"http.port, http.path, server.threads, server.io, limits.sessions, "
+                        "tools, methods\""),
+              text.npos)
+        << text;
+    const settings& now = *r.running();
+    EXPECT_EQ(now.listen[0].port, 1);
+    EXPECT_EQ(now.path, "/mcp");
+    EXPECT_EQ(now.threads, 2U);
+    EXPECT_EQ(now.io, io::backend_mode::automatic);
+    EXPECT_EQ(now.service.sessions_max, 5U);
+    EXPECT_FALSE(now.legacy_sse);
+    EXPECT_EQ(now.service.session_idle_ms, 1000);
+    // Of tools that the file makes all is new, of others nothing.
+    std::string guards;
+    for (const detail::operator_scopes& one : now.guards) {
+        guards += one.name + ":" + one.scopes.at(0) + " ";
+    }
+    EXPECT_EQ(guards, "y:c x:a ping:a ");
+}
+
+// The new file was checked against its own start-only keys, and then the running ones were put
+// back: what one profile refuses was let in by the other, which never came into force.
+TEST_F(reloader_test, what_changes_is_checked_beside_what_stays) {
+    begin_with("server: {profile: corporate}\nhttp: {listen: 'unix:/tmp/s'}\n");
+    reloader r(std::move(start), accept);
+    const reloader::settings_ref before = r.running();
+    const std::string text =
+        reload(r, "http: {listen: 'unix:/tmp/s', allowed_origins: [https://a.example, '*']}\n");
+    EXPECT_NE(text.find(file + ":1:68: http.allowed_origins: the corporate profile names every "
+                               "origin, not *; until a restart these stay as they are: "
+                               "server.profile\" faults=1"),
+              text.npos)
+        << text;
+    EXPECT_EQ(r.running(), before);
 }
 
 TEST_F(reloader_test, what_is_refused_changes_nothing) {
