@@ -123,6 +123,13 @@ void stream_follower::on_session_end(const session* which) noexcept {
     }
 }
 
+// A call that is under way is answered also to who came back: its end ends this.
+void stream_follower::on_drain() noexcept {
+    if (!session_->events().writer(at_.stream)) {
+        end();
+    }
+}
+
 void stream_follower::on_token_end() noexcept {
     log_token_end(exchange_.peer());
     end();

@@ -31,7 +31,7 @@ class stream_follower final : public base::list_hook<struct follower_tag>,
 
     void on_change(const change_event& /*event*/) noexcept override {}
     void on_session_end(const session* which) noexcept override;
-    void on_drain() noexcept override { end(); }
+    void on_drain() noexcept override;
     void on_token_end() noexcept override;
     void on_peer_eof() noexcept override { end(); }
     void on_drained() noexcept override;

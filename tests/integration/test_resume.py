@@ -533,6 +533,24 @@ def test_the_end_with_clients_who_returned(start, make_client, drop):
     running.stop()
 
 
+def test_who_returned_is_answered_at_the_end(start, make_client, drop):
+    """Its stream was closed at once, while the call went on and was answered to nobody."""
+    running = start("--threads", 2, "--drain-timeout", "20s")
+    client = make_client("D", of=running).open()
+    calls = []
+    for _ in range(4):
+        stream, identifier = begin(client, {"name": "test_slow",
+                                            "arguments": {"ms": 2000, "announce": True}})
+        last = take(client, stream, 2)[-1][0]
+        drop(stream)
+        calls.append((resume(client, last), identifier))
+    running.process.terminate()
+    for stream, identifier in calls:
+        assert [m.get("id") for m in messages(take(client, stream))] == [identifier]
+        assert stream.ended
+    running.stop()
+
+
 def test_the_end_with_clients_away(start, make_client, drop):
     running = start("--threads", 2, "--drain-timeout", "1s")
     for letter in "BCD":
