@@ -95,11 +95,21 @@ void event_log::drop_oldest(const entry& growing) {
     s.events.pop_front();
 }
 
-void event_log::finish(std::uint32_t stream) {
+void event_log::finish(std::uint32_t stream, std::int64_t now_ms) {
+    const std::lock_guard lock(mutex_);
+    entry* const at = find(stream);
+    if (at != nullptr && at->writers > 0) {
+        at->finished = --at->writers == 0;
+        at->touched_ms = std::max(at->touched_ms, now_ms);
+    }
+}
+
+void event_log::reopen(std::uint32_t stream) {
     const std::lock_guard lock(mutex_);
     entry* const at = find(stream);
     if (at != nullptr) {
-        at->finished = true;
+        ++at->writers;
+        at->finished = false;
     }
 }
 

@@ -50,8 +50,11 @@ class event_log {
     std::uint32_t open(bool standalone, std::int64_t now_ms, std::size_t shard = 0);
     // Keeps an event; returns its sequence (1, 2, …).
     std::uint64_t append(std::uint32_t stream, std::string_view text, std::int64_t now_ms);
-    // No more events will come.
-    void finish(std::uint32_t stream);
+    // No more events will come from one who wrote it; the stream is finished when none is left, and
+    // ages from `now_ms` on.
+    void finish(std::uint32_t stream, std::int64_t now_ms = 0);
+    // One more writes it: a GET stream is continued by a newer one.
+    void reopen(std::uint32_t stream);
 
     enum class outcome : std::uint8_t { found, unknown, gap };
     struct replay {
@@ -98,6 +101,7 @@ class event_log {
         std::uint64_t follower_token = 0;
         std::uint16_t follower_shard = 0;
         std::uint16_t writer_shard = 0;
+        std::uint32_t writers = 1;
         std::uint32_t ahead_events = 0;
         std::size_t ahead_bytes = 0;
     };

@@ -26,12 +26,17 @@ legacy_stream::legacy_stream(engine& e, http::exchange& ex, session_ref s, const
       session_(std::move(s)),
       number_(session_->open_stream(e.shared().published())),
       log_(resume != nullptr ? resume->stream : session_->events().open(true, e.now_ms())) {
+    if (resume != nullptr) {
+        session_->events().reopen(log_);
+    }
     session_->hold();
     engine_.changes().add(*this);
     ex.listen(this);
 }
 
 legacy_stream::~legacy_stream() {
+    // What nobody writes any more makes room for others when its time comes.
+    session_->events().finish(log_, engine_.now_ms());
     if (session_->close_stream(number_)) {
         promote_other();
     }

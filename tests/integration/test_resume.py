@@ -515,6 +515,24 @@ def test_many_calls_do_not_displace_the_stream_without_a_call(start, make_client
     assert methods(take(client, resume(client, last), 1)) == ["prompts/list_changed"]
 
 
+def test_many_streams_without_a_call_do_not_displace_an_answer(make_client, drop):
+    """GET streams that had ended kept all places of a session, and the next one pushed out the
+    call whose answer its client was about to fetch."""
+    client = make_client("D").open()
+    for _ in range(300):
+        drop(client.open_stream())
+    stream, identifier = begin(client, {"name": "test_slow",
+                                        "arguments": {"ms": 100, "announce": True}})
+    last = take(client, stream, 2)[-1][0]
+    drop(stream)
+    client.open_stream()
+    [answered] = take(client, resume(client, last))
+    assert answered[1]["id"] == identifier
+    client.open_stream()
+    [answered] = take(client, resume(client, last))
+    assert answered[1]["id"] == identifier
+
+
 def test_the_end_with_clients_who_returned(start, make_client, drop):
     running = start("--threads", 2, "--drain-timeout", "1s")
     client = make_client("D", of=running).open()

@@ -323,6 +323,42 @@ TEST(event_log_caps, finished_streams_make_room_before_open_ones) {
     EXPECT_EQ(replayed(log, call + 1, 0), "unknown");
 }
 
+// GET streams that had ended kept their places: after as many as there are, each new stream pushed
+// out the one finished call whose answer was still to be fetched.
+TEST(event_log_caps, a_stream_without_a_call_that_ended_makes_room_as_well) {
+    event_log log;
+    for (std::size_t i = 0; i < limits::session_streams_max; ++i) {
+        log.finish(log.open(true, 0));
+    }
+    const std::uint32_t call = log.open(false, 1);
+    log.append(call, "answer", 1);
+    log.finish(call);
+    log.open(true, 2);
+    log.open(false, 2);
+    EXPECT_EQ(replayed(log, call, 0), "1=answer");
+}
+
+TEST(event_log_test, a_stream_is_finished_when_all_who_wrote_it_have_said_so) {
+    event_log log;
+    const std::uint32_t s = log.open(true, 0);
+    log.reopen(s);
+    log.finish(s);
+    EXPECT_FALSE(finished(log, s));
+    log.finish(s);
+    EXPECT_TRUE(finished(log, s));
+    log.reopen(s);
+    EXPECT_FALSE(finished(log, s));
+    log.finish(s, event_log::age_max_ms);
+    log.finish(s, event_log::age_max_ms);
+    EXPECT_TRUE(finished(log, s));
+    // It ages from its end on, however long ago it said something.
+    log.trim(2 * event_log::age_max_ms - 1);
+    EXPECT_EQ(replayed(log, s, 0), "");
+    log.trim(2 * event_log::age_max_ms);
+    EXPECT_EQ(replayed(log, s, 0), "unknown");
+    log.reopen(s);
+}
+
 TEST(event_log_caps, a_forgotten_stream_gives_its_share_back) {
     event_log log;
     const std::uint32_t first = log.open(false, 0);
