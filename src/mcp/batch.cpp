@@ -1,14 +1,17 @@
 #include "mcp/batch.hpp"
 
+#include <algorithm>
+#include <cstdint>
 #include <utility>
 
+#include "mcp/result_errors.hpp"
 #include "rpc/envelope.hpp"
 #include "rpc/errors.hpp"
 
 namespace pillion::mcp {
 
-batch::batch(engine& e, request& holder, bool paid) noexcept
-    : engine_(e), holder_(holder), gathered_(holder.new_message()), paid_(paid) {
+batch::batch(engine& e, request& holder, bool paid, bool paced) noexcept
+    : engine_(e), holder_(holder), gathered_(holder.new_message()), paid_(paid), paced_(paced) {
     ++holder_.children;
 }
 
@@ -60,9 +63,18 @@ void batch::run_member(json::view message, const session_ref& s) {
     engine_.serve(r);
 }
 
-void batch::gather(std::string_view message) noexcept {
+// False when there is no room for it: all of them may have `most` bytes.
+bool batch::gather(std::string_view message, std::size_t most) noexcept {
+    const std::size_t bytes = message.size() + 2;  // with what stands around it
+    // Doubling keeps the copies linear; where that much is not there, what is needed may be.
+    if (gathered_.size() + bytes > most ||
+        !(gathered_.try_reserve(std::max(bytes, gathered_.size())) ||
+          gathered_.try_reserve(bytes))) {
+        return false;
+    }
     gathered_.append(gathered_.empty() ? '[' : ',');
     gathered_.append(message);
+    return true;
 }
 
 base::byte_buffer batch::take_gathered() noexcept {
@@ -82,19 +94,29 @@ bool batch::notify(request& /*r*/, base::byte_buffer message) noexcept {
         emitting_ = true;
         base::byte_buffer so_far = take_gathered();
         if (!so_far.empty()) {
-            emit(std::move(so_far));
+            send(std::move(so_far));
         }
     }
-    return emit(std::move(message));
+    if (blocked_) {
+        static_cast<void>(gather(message.view(), engine_.options().request_memory_bytes_max));
+        return false;
+    }
+    return send(std::move(message));
 }
 
-void batch::reply(request& /*r*/, base::byte_buffer message,
-                  std::uint16_t /*http_status*/) noexcept {
+bool batch::send(base::byte_buffer message) noexcept {
+    const bool read = emit(std::move(message));
+    blocked_ = paced_ && !read;
+    return read;
+}
+
+void batch::reply(request& r, base::byte_buffer message, std::uint16_t /*http_status*/) noexcept {
     if (!abandoned_) {
-        if (emitting_) {
-            emit(std::move(message));
-        } else {
-            gather(message.view());
+        if (emitting_ && !blocked_) {
+            send(std::move(message));
+        } else if (!gather(message.view(), engine_.options().request_memory_bytes_max)) {
+            // Errors are small, and as many as there are members.
+            static_cast<void>(gather(too_large_reply(r).view(), SIZE_MAX));
         }
     }
     member_ended();
@@ -102,10 +124,37 @@ void batch::reply(request& /*r*/, base::byte_buffer message,
 
 void batch::drop(request& /*r*/) noexcept { member_ended(); }
 
-void batch::member_ended() noexcept {
-    if (--pending_ > 0) {
+void batch::unblocked() noexcept {
+    if (!blocked_) {
         return;
     }
+    blocked_ = false;
+    base::byte_buffer so_far = take_gathered();
+    if (!so_far.empty()) {
+        send(std::move(so_far));
+    }
+    if (pending_ == 0 && !blocked_) {
+        finish();
+    }
+}
+
+void batch::abandon() noexcept {
+    abandoned_ = true;
+    blocked_ = false;
+    gathered_.clear();
+    if (pending_ == 0) {
+        finish();
+    }
+}
+
+void batch::member_ended() noexcept {
+    // The last answer waits for room like all others.
+    if (--pending_ == 0 && !blocked_) {
+        finish();
+    }
+}
+
+void batch::finish() noexcept {
     // The array is made before the holder goes, whose pool its memory comes from (the shard's).
     base::byte_buffer all = take_gathered();
     request& holder = holder_;
@@ -114,6 +163,16 @@ void batch::member_ended() noexcept {
     --holder.children;
     holder.replied = true;
     e.finish(holder);
+}
+
+safe_text objection_to(json::view messages, const session_ref& s, std::size_t most) noexcept {
+    if (s == nullptr || !has_batches(s->negotiated())) {
+        return "Batches are not part of this protocol revision";
+    }
+    if (messages.size() == 0) {
+        return "A batch may not be empty";
+    }
+    return messages.size() > most ? safe_text("Too many messages in one batch") : safe_text();
 }
 
 void take_notification(engine& e, std::string_view method, json::view params,

@@ -34,14 +34,14 @@ base::byte_buffer request_state::new_message() noexcept {
     return base::byte_buffer(engine.loop().chunks(), http::exchange::head_gap);
 }
 
-json::view request_state::parse(std::string_view text) noexcept {
+json::view request_state::parse(std::string_view text, const json::parse_limits& most) noexcept {
     char* copy = static_cast<char*>(memory.try_allocate(text.size() + limits::padding, 1));
     if (copy == nullptr) {
         memory.exceed();
         return {};
     }
     text.copy(copy, text.size());
-    const json::parse_result parsed = json::parse(copy, text.size(), memory);
+    const json::parse_result parsed = json::parse(copy, text.size(), memory, most);
     return parsed.ok ? parsed.root : json::view{};
 }
 

@@ -12,7 +12,7 @@ namespace pillion::mcp {
 class http_batch final : public batch, private http::exchange_listener {
  public:
     http_batch(engine& e, request& holder, http::exchange& ex, std::string_view origin)
-        : batch(e, holder, true), exchange_(&ex), origin_(origin) {
+        : batch(e, holder, true, true), exchange_(&ex), origin_(origin) {
         ex.listen(this);
     }
 
@@ -46,12 +46,17 @@ class http_batch final : public batch, private http::exchange_listener {
         delete this;
     }
     void on_peer_eof() noexcept override {}
-    void on_drained() noexcept override { engine_.writable(); }
+    void on_drained() noexcept override {
+        engine& e = engine_;
+        unblocked();
+        e.writable();
+    }
     void on_gone() noexcept override {
+        engine& e = engine_;
         exchange_ = nullptr;
         abandon();
         // Nobody reads: no member needs to wait.
-        engine_.writable();
+        e.writable();
     }
 
     http::exchange* exchange_;

@@ -286,13 +286,9 @@ void http_transport::handle_batch(http::exchange& ex, request& r, json::view roo
     if (!find_session(ex, c, s)) {
         return engine_.discard(r);
     }
-    if (!has_batches(s->negotiated()) || root.size() == 0 ||
-        root.size() > engine_.options().batch_messages_max) {
-        fail(ex, 400, rpc::invalid_request,
-             !has_batches(s->negotiated())
-                 ? safe_text("Batches are not part of this protocol revision")
-             : root.size() == 0 ? safe_text("A batch may not be empty")
-                                : safe_text("Too many messages in one batch"));
+    const safe_text why = objection_to(root, s, engine_.options().batch_messages_max);
+    if (!why.empty()) {
+        fail(ex, 400, rpc::invalid_request, why);
         return engine_.discard(r);
     }
     r.head = nullptr;
@@ -311,7 +307,7 @@ void http_transport::handle_sse_message(http::exchange& ex) {
     // Checked here, so that the sender of bad JSON hears of it.
     std::string text(ex.body());
     request& scratch = engine_.make();
-    const bool good = scratch.parse(text).exists();
+    const bool good = scratch.parse(text, engine_.options().limit.json).exists();
     engine_.discard(scratch);
     if (!good) {
         return fail(ex, 400, rpc::parse_error, "Parse error");

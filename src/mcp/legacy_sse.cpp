@@ -6,6 +6,13 @@
 
 namespace pillion::mcp {
 
+namespace {
+
+// What a small message takes beside its text.
+constexpr std::size_t chunk_bytes = 512;
+
+}  // namespace
+
 legacy_sse::legacy_sse(engine& e, http::exchange& ex, const caller& from)
     : message_pipe(e, "sse-", false, from, true),
       exchange_(&ex),
@@ -30,6 +37,9 @@ void engine::sse_message(std::string_view id, std::string_view message, const gr
 }
 
 void legacy_sse::receive(std::string_view message, const granted& rights) {
+    if (too_much_waits()) {
+        return cut();
+    }
     engine_.tokens().watch(*this, std::max(token_ends_s(), rights.ends_s));
     take_rights(rights);
     take_message(message);
@@ -50,12 +60,38 @@ void legacy_sse::open(engine& e, http::exchange& ex, std::string_view message_pa
 }
 
 bool legacy_sse::send(base::byte_buffer message) noexcept {
-    return exchange_ == nullptr || exchange_->send_named_event("message", message.view());
+    if (exchange_ == nullptr) {
+        return true;
+    }
+    if (slow_) {
+        waiting_bytes_ += message.size() + chunk_bytes;
+        waiting_.push_back(std::move(message));
+        return false;
+    }
+    slow_ = !exchange_->send_named_event("message", message.view());
+    return !slow_;
+}
+
+void legacy_sse::on_drained() noexcept {
+    slow_ = false;
+    while (!slow_ && !waiting_.empty()) {
+        const base::byte_buffer next(std::move(waiting_.front()));
+        waiting_.pop_front();
+        waiting_bytes_ -= next.size() + chunk_bytes;
+        slow_ = !exchange_->send_named_event("message", next.view());
+    }
+    if (slow_) {
+        return;
+    }
+    engine_.writable();
+    catch_up();
+    end_if_done();
 }
 
 // Nothing can be sent any more; calls that still run end without a reply.
 void legacy_sse::stream_ended() noexcept {
     exchange_ = nullptr;
+    waiting_.clear();
     engine_.shared().sse_streams().remove(id_);
     engine_.remove_sse(*this);
     // One more than are under way: the object must survive the calls that end in here.
@@ -68,19 +104,23 @@ void legacy_sse::stream_ended() noexcept {
 }
 
 void legacy_sse::on_one_ended() noexcept {
-    if (under_way() > 0) {
-        return;
+    if (exchange_ != nullptr) {
+        return too_much_waits() ? cut() : end_if_done();
     }
-    if (exchange_ == nullptr) {
+    if (under_way() == 0) {
         delete this;
-    } else if (draining_) {
-        end_stream();
     }
 }
 
 void legacy_sse::on_drain() noexcept {
     draining_ = true;
-    if (exchange_ != nullptr && under_way() == 0) {
+    if (exchange_ != nullptr) {
+        end_if_done();
+    }
+}
+
+void legacy_sse::end_if_done() noexcept {
+    if (draining_ && under_way() == 0 && waiting_.empty()) {
         end_stream();
     }
 }
@@ -104,10 +144,18 @@ void legacy_sse::end_stream() noexcept {
 // A call under way may have queued much and be waited for: only who has none is cut.
 void legacy_sse::on_stalled() noexcept {
     if (under_way() == 0) {
-        exchange_->listen(nullptr);
-        exchange_->abort();
-        stream_ended();
+        cut();
     }
+}
+
+bool legacy_sse::too_much_waits() const noexcept {
+    return waiting_bytes_ > engine_.options().request_memory_bytes_max;
+}
+
+void legacy_sse::cut() noexcept {
+    exchange_->listen(nullptr);
+    exchange_->abort();
+    stream_ended();
 }
 
 void legacy_sse::on_gone() noexcept { stream_ended(); }

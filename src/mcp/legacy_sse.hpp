@@ -3,10 +3,13 @@
 // stream, and closing it ends the session.
 //
 // Heap-allocated by open(), deletes itself when the stream is gone and the last call has ended.
+// Answers of calls side by side may come quicker than they are read: they wait here, one is sent at
+// a time. They are bounded like what one request holds; who lets more than that lie is cut.
 // Messages may arrive on any shard; they are passed to the one that has the stream. Thread: the
 // shard of its stream.
 #pragma once
 
+#include <deque>
 #include <string>
 #include <string_view>
 
@@ -38,17 +41,20 @@ class legacy_sse final : public message_pipe, private http::exchange_listener {
     void on_drain() noexcept override;
     void on_token_end() noexcept override;
     void on_peer_eof() noexcept override { end_stream(); }
-    void on_drained() noexcept override {
-        engine_.writable();
-        catch_up();
-    }
+    void on_drained() noexcept override;
     void on_stalled() noexcept override;
     void on_gone() noexcept override;
+    void end_if_done() noexcept;
     void end_stream() noexcept;
+    bool too_much_waits() const noexcept;
+    void cut() noexcept;
     void stream_ended() noexcept;
 
     http::exchange* exchange_;
     bool draining_ = false;  // ends when the last call has been answered
+    bool slow_ = false;      // what was sent has not been read
+    std::deque<base::byte_buffer> waiting_;
+    std::size_t waiting_bytes_ = 0;
     std::string id_;
 };
 

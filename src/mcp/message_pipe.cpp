@@ -19,7 +19,7 @@ namespace {
 class pipe_batch final : public batch {
  public:
     pipe_batch(engine& e, request& holder, message_pipe& pipe, bool paid)
-        : batch(e, holder, paid), pipe_(pipe) {
+        : batch(e, holder, paid, false), pipe_(pipe) {
         pipe_.batch_began();
     }
 
@@ -135,10 +135,10 @@ void message_pipe::take_message(std::string_view text) {
 }
 
 void message_pipe::take_batch(request& r, json::view root) {
-    if (session_ == nullptr || !has_batches(session_->negotiated()) || root.size() == 0 ||
-        root.size() > engine_.options().batch_messages_max) {
+    const safe_text why = objection_to(root, session_, engine_.options().batch_messages_max);
+    if (!why.empty()) {
         engine_.discard(r);
-        return send_error(rpc::invalid_request, "Batches are not part of this protocol revision");
+        return send_error(rpc::invalid_request, why);
     }
     auto* all = new pipe_batch(engine_, r, *this, paid_);
     all->run(root, session_);

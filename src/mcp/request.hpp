@@ -90,7 +90,7 @@ struct request_state : base::list_hook<in_flight_tag> {
     base::byte_buffer new_message() noexcept;
 
     // Parses a copy of `text` in the request's memory; a missing view when it is not JSON.
-    json::view parse(std::string_view text) noexcept;
+    json::view parse(std::string_view text, const json::parse_limits& most = {}) noexcept;
 
     bool modern() const noexcept { return mcp::is_modern(rev); }
     // What the server offered when this request began: the same until its end.

@@ -74,6 +74,41 @@ def test_progress_of_a_member(b):
     assert {slow["id"], "p"} <= {m.get("id") for m in found}
 
 
+@pytest.mark.parametrize("first", [True, False], ids=["first", "last"])
+def test_large_answers_beside_one_that_streams(b, first):
+    """What had been gathered was sent at once, and the next message found so much unread output
+    that the connection was cut before its head."""
+    large = [b.compose("tools/call", {"name": "test_big", "arguments": {"bytes": 3_000_000}})
+             for _ in range(8)]
+    speaks = b.compose("tools/call", {"name": "test_tool_with_progress"},
+                       meta={"progressToken": "t"})
+    members = [speaks, *large] if first else [*large, speaks]
+    response, found = send(b, members)
+    assert response.status == 200
+    answers = by_id(m for m in found if "id" in m)
+    assert set(answers) == {m["id"] for m in members}
+    for member in large:
+        text = answers[member["id"]]["result"]["content"][0]["text"]
+        assert len(text) == 3_000_000
+    assert [m["params"]["progress"] for m in found if "params" in m][-1] == 100
+
+
+def test_answers_of_a_batch_are_bounded(start, make_client, tmp_path):
+    """They were gathered without any bound: a small request took as much memory as it liked, and
+    the server ended where there was none left."""
+    config = tmp_path / "small.yaml"
+    config.write_text("limits: {request_memory: 8MiB, result: 1MiB, body: 512KiB}\n")
+    client = make_client("B", of=start("--config", config)).open()
+    members = [client.compose("tools/call", {"name": "test_big", "arguments": {"bytes": 900_000}})
+               for _ in range(20)]
+    _, found = send(client, members)
+    answers = by_id(found)
+    assert set(answers) == {m["id"] for m in members}
+    refused = [m["error"] for m in found if "error" in m]
+    assert len(refused) == 11
+    assert {(e["code"], e["data"]["reason"]) for e in refused} == {(-32603, "too_large")}
+
+
 @pytest.mark.parametrize("members", [[NOTE], [NOTE, NOTE], [RESPONSE], [RESPONSE, RESPONSE]],
                          ids=len)
 def test_nothing_to_answer(b, members):
@@ -143,6 +178,15 @@ def test_batches_on_a_pipe(stdio):
     assert {message["id"] for message in found} == {member["id"] for member in members}
     pipe.write(compact([NOTE]) + b"\n")
     assert pipe.request("ping") == {}
+
+
+@pytest.mark.parametrize("count, what", [(0, "empty"), (101, "many")])
+def test_a_pipe_says_what_is_wrong_with_a_batch(stdio, count, what):
+    """It said that the revision has none."""
+    pipe = stdio(rev="B").open()
+    pipe.write(compact([PING] * count) + b"\n")
+    error = pipe.recv()["error"]
+    assert error["code"] == -32600 and what in error["message"]
 
 
 @pytest.mark.parametrize("letter", "ACD")

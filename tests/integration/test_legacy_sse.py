@@ -196,6 +196,33 @@ def test_answers_may_overtake_one_another(plain):
     assert plain.recv()["id"] == slow["id"]
 
 
+def test_large_answers_side_by_side(plain):
+    """The second one found so much unread output that the stream was cut, though the client
+    read."""
+    calls = [plain.compose("tools/call", {"name": "test_big", "arguments": {"bytes": 3_000_000}})
+             for _ in range(12)]
+    for call in calls:
+        plain.send(call)
+    answers = [plain.recv() for _ in calls]
+    assert {m["id"] for m in answers} == {m["id"] for m in calls}
+    assert {len(m["result"]["content"][0]["text"]) for m in answers} == {3_000_000}
+    assert plain.call("ping")[1] == []
+
+
+def test_answers_that_nobody_reads_are_bounded(start, tmp_path):
+    config = tmp_path / "small.yaml"
+    config.write_text("limits: {request_memory: 8MiB, result: 1MiB, body: 512KiB}\n")
+    running = start("--config", config)
+    client = LegacySse(running.address).open()
+    for _ in range(100):
+        call = client.compose("tools/call", {"name": "test_big", "arguments": {"bytes": 900_000}})
+        if client.post(compact(call)).status == 404:
+            break
+    wait_until(lambda: gone(client), what="end of the stream")
+    client.close()
+    running.stop()
+
+
 def test_an_id_that_is_still_in_use(plain):
     slow = plain.compose("tools/call", {"name": "test_slow", "arguments": {"ms": 300}})
     plain.send(slow)
