@@ -9,6 +9,9 @@ namespace pillion::mcp {
 
 namespace {
 
+// Of what a client says of itself when its session begins, and what is kept until it ends.
+constexpr std::size_t client_bytes_max = 64 * 1024;
+
 void write_instructions(json::writer& w, const registry& reg) {
     if (!reg.info().instructions.empty()) {
         w.key_raw(R"("instructions":)");
@@ -34,6 +37,14 @@ void engine::method_initialize(request& r) {
             r, bad_params("capabilities and clientInfo with name and version are required",
                           R"({"field":"clientInfo","reason":"required"})"));
     }
+    base::byte_buffer text(loop_.chunks());
+    json::writer(text).value(capabilities);
+    const std::size_t said =
+        text.size() + client["name"].str().size() + client["version"].str().size();
+    if (said > client_bytes_max) {
+        return reply_error(r, bad_params("capabilities and clientInfo are too large",
+                                         R"({"field":"capabilities","reason":"too_large"})"));
+    }
     fault why;
     if (!limiter_.handshake(r.payer, options_->limit, why)) {
         r.outcome = "rate_limited";
@@ -44,8 +55,6 @@ void engine::method_initialize(request& r) {
     const auto asked = find_revision(version.str());
     r.rev = asked && is_legacy(*asked) ? *asked : latest_legacy;
 
-    base::byte_buffer text(loop_.chunks());
-    json::writer(text).value(capabilities);
     auto born = std::make_shared<session>(
         session_table::new_id(shard_), shard_, r.rev, std::string(text.view()),
         std::string(client["name"].str()), std::string(client["version"].str()), now_ms(),

@@ -38,6 +38,19 @@ def test_a_malformed_initialize_is_refused(make_client, changes):
     assert reply.response["Mcp-Session-Id"] is None
 
 
+def test_what_a_client_says_of_itself_is_bounded(make_client):
+    """It is kept as long as the session: ten thousand of a megabyte each were allowed."""
+    large = {"experimental": {"x": {"text": "x" * 65536}}}
+    for changes in ({"capabilities": large},
+                    {"clientInfo": {"name": "x" * 65536, "version": "1"}}):
+        reply = make_client("D").call("initialize", hello(LATEST_LEGACY, **changes))
+        assert reply.error.code == -32602
+        assert reply.response["Mcp-Session-Id"] is None
+    large["experimental"]["x"]["text"] = "x" * 60_000
+    reply = make_client("D").call("initialize", hello(LATEST_LEGACY, capabilities=large))
+    assert reply.response["Mcp-Session-Id"]
+
+
 @pytest.mark.row(6)
 def test_a_missing_version_is_told_what_is_supported(make_client):
     error = make_client("D").call("initialize", hello(...)).error
