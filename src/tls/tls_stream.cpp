@@ -65,7 +65,7 @@ void tls_stream::on_data(char* data, std::size_t bytes) noexcept {
             return;
         }
     }
-    if (state_ >= state::refused || eof_) {
+    if (state_ >= state::refused || eof_ || only_sends()) {
         return;
     }
     in_ = data;
@@ -84,7 +84,7 @@ void tls_stream::take_in() noexcept {
 
 // One step of the handshake, or one record. False when nothing more can be done at present.
 bool tls_stream::make_progress() noexcept {
-    return state_ == state::established ? read_record() : step();
+    return state_ != state::established ? step() : !only_sends() && read_record();
 }
 
 bool tls_stream::step() noexcept {
@@ -228,7 +228,7 @@ void tls_stream::tell_eof() noexcept {
     }
     if (state_ == state::refused) {
         inner_.close(true);
-    } else if (state_ < state::refused && !eof_told_) {
+    } else if (state_ < state::refused && !eof_told_ && !only_sends()) {
         eof_told_ = true;
         reader_->on_eof();
     }
@@ -266,51 +266,74 @@ bool tls_stream::write(base::chunk* bytes) noexcept {
         base::chunk_pool::give(bytes);
         return true;
     }
+    const std::size_t before = queued_bytes();
     queue_.push(bytes);
-    wrote();
-    return !congested();
+    return wrote(before);
 }
 
 bool tls_stream::write_static(std::string_view bytes) noexcept {
-    if (state_ < state::refused && !shut_ && !flushing_ && !output_ended_) {
-        queue_.push_static(bytes);
-        wrote();
+    if (state_ >= state::refused || shut_ || flushing_ || output_ended_) {
+        return true;
     }
-    return !congested();
+    const std::size_t before = queued_bytes();
+    queue_.push_static(bytes);
+    return wrote(before);
 }
 
-void tls_stream::wrote() noexcept {
+bool tls_stream::wrote(std::size_t before) noexcept {
+    // As without TLS (io/tcp_stream): one large reply may pass the cap by itself.
+    if (before > share_.loop().output().hard) {
+        fault_ = "too much is unread";
+        leave(state::closed);
+        inner_.close(false);
+        return true;
+    }
     if (state_ != state::established) {
-        return;
+        return !congested();
     }
     if (queue_.bytes() >= loop_share::record_bytes_max) {
         encrypt();
     } else {
         share_.loop().mark_dirty(*this);
     }
+    return !congested();
 }
 
 void tls_stream::flush() noexcept {
     if (again_) {
         take_held();
     }
-    if (state_ == state::established) {
-        encrypt();
-        if (shut_ || flushing_) {
-            end_output();
-        }
+    send_on();
+}
+
+void tls_stream::on_drained() noexcept {
+    send_on();
+    if (!congested() && state_ < state::refused && !only_sends()) {
+        reader_->on_drained();
     }
 }
 
+void tls_stream::send_on() noexcept {
+    if (state_ != state::established) {
+        return;
+    }
+    encrypt();
+    if ((shut_ || flushing_) && queue_.empty() && !congested()) {
+        end_output();
+    }
+}
+
+// As much as the peer takes: what is encrypted lies in memory once more, and counts there piece by
+// piece.
 void tls_stream::encrypt() noexcept {
     iovec parts[io::out_queue::gather_max];
-    while (state_ == state::established && !queue_.empty()) {
+    while (state_ == state::established && !queue_.empty() && !congested()) {
         std::size_t taken = 0;
         note_use();
         const std::size_t count = queue_.gather(parts);
         for (std::size_t i = 0; i < count; ++i) {
             const auto* from = static_cast<const unsigned char*>(parts[i].iov_base);
-            for (std::size_t left = parts[i].iov_len; left > 0;) {
+            for (std::size_t left = parts[i].iov_len; left > 0 && !congested();) {
                 // send() takes everything, so the library never asks to be called again.
                 const int done = mbedtls_ssl_write(&ssl_, from, left);
                 if (done <= 0) {
@@ -391,11 +414,7 @@ void tls_stream::close(bool flush) noexcept {
     if (flush && state_ < state::refused && (state_ == state::established || !queue_.empty())) {
         // Without a handshake the queue waits for it, or for its timeout.
         flushing_ = true;
-        if (state_ == state::established) {
-            encrypt();
-            end_output();
-        }
-        return;
+        return send_on();
     }
     // A refusal that is on its way gets there.
     const bool refused = leave(state::closed) == state::refused;

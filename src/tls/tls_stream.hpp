@@ -3,7 +3,8 @@
 // Received bytes go from the loop's lent buffer straight into the library, which keeps an
 // unfinished record to itself; a finished one is decrypted into memory that all streams of the loop
 // share, and lent to the reader from there. What is written waits until the end of the turn, so
-// that the small answers of a turn are one record; more than a record's worth is encrypted at once.
+// that the small answers of a turn are one record; more than a record's worth is encrypted at once,
+// as far as the peer takes it.
 //
 // The library's memory (about 36 KiB) exists from the first received byte on, not from the accept;
 // the larger part of it goes back to the system while nothing comes or goes.
@@ -84,7 +85,7 @@ class tls_stream final : public io::stream,
 
     void on_data(char* data, std::size_t bytes) noexcept override;
     void on_eof() noexcept override;
-    void on_drained() noexcept override { reader_->on_drained(); }
+    void on_drained() noexcept override;
     void on_closed(int os_errno) noexcept override;
     void flush() noexcept override;
     void handshake_turn() noexcept override;
@@ -108,7 +109,10 @@ class tls_stream final : public io::stream,
     void refuse_plain() noexcept;
     void refuse(std::string why) noexcept;
     void break_off(int code) noexcept;
-    void wrote() noexcept;
+    // close(true): bytes of the peer are of no interest any more.
+    bool only_sends() const noexcept { return flushing_ && state_ == state::established; }
+    bool wrote(std::size_t before) noexcept;
+    void send_on() noexcept;
     void encrypt() noexcept;
     void end_output() noexcept;
     static int receive(void* self, unsigned char* to, std::size_t bytes) noexcept;

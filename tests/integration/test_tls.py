@@ -76,6 +76,18 @@ def test_bodies_of_any_size(secure, authority, size):
     client.close()
 
 
+def test_a_large_answer_to_a_client_that_reads_late(secure, authority):
+    """It was cut where 4 MiB of it waited: its records counted one by one."""
+    client = Client(authority.address(secure), "E")
+    arguments = {"name": "test_big", "arguments": {"bytes": 9 << 20}}
+    connection, identifier = client.begin("tools/call", arguments)
+    # The answer has been written.
+    secure.wait_for_log("mcp.call")
+    result = client.read_reply(connection, identifier).result
+    assert len(result["content"][0]["text"]) == 9 << 20
+    client.close()
+
+
 def test_requests_of_one_record_or_of_many(secure, authority):
     with Connection(authority.address(secure)) as connection:
         request = connection.render("GET", "/health")

@@ -187,6 +187,56 @@ TEST_P(tls_stream_test, megabytes_with_a_reader_that_pauses) {
     ASSERT_TRUE(until([&] { return client.reader.eofs == 1; }));
 }
 
+// One that is larger than what may wait was cut in its middle when its reader was slow: its records
+// counted one by one. As without TLS, it passes by itself.
+TEST_P(tls_stream_test, a_large_answer_to_a_slow_reader_arrives_whole) {
+    loop->set_output({64 * 1024, 16 * 1024, 512 * 1024});
+    std::string sent;
+    for (int i = 0; i < 3'000'000; ++i) {
+        sent += static_cast<char>(i * 7 % 251);
+    }
+    for (const bool closes : {false, true}) {
+        connect(calling(), serving());
+        ASSERT_TRUE(established());
+        client.stream->pause_reading();
+        turns(3);
+        EXPECT_FALSE(server.write(*share, sent));
+        if (closes) {
+            // What is still to be sent is, and what comes meanwhile is nobody's.
+            client.write(*share, "one more request");
+            server.stream->close(true);
+        } else {
+            server.stream->shutdown_write();
+        }
+        turns(5);
+        ASSERT_NE(server.stream, nullptr);
+        EXPECT_GT(server.stream->queued_bytes(), 512U * 1024U);
+        client.stream->resume_reading();
+        ASSERT_TRUE(until([&] { return client.reader.eofs == 1; }));
+        EXPECT_TRUE(client.reader.bytes == sent);
+        EXPECT_EQ(server.reader.bytes, "");
+        EXPECT_EQ(server.reader.drained, closes ? 0 : 1);
+        client.stream->close(true);
+        server.reader.when_eof = [this] { server.stream->close(true); };
+        ASSERT_TRUE(both_closed());
+    }
+}
+
+TEST_P(tls_stream_test, who_goes_on_writing_to_one_that_does_not_read_is_cut_off) {
+    loop->set_output({64 * 1024, 16 * 1024, 512 * 1024});
+    connect(calling(), serving());
+    ASSERT_TRUE(established());
+    client.stream->pause_reading();
+    turns(3);
+    EXPECT_FALSE(server.write(*share, std::string(3'000'000, 'a')));
+    turns(5);
+    ASSERT_NE(server.stream, nullptr);
+    server.write(*share, "one too many");
+    ASSERT_TRUE(until([&] { return server.stream == nullptr; }));
+    EXPECT_NE(server.reader.error, 0);
+    EXPECT_LT(client.reader.bytes.size(), 3'000'000U);
+}
+
 TEST_P(tls_stream_test, small_writes_of_a_turn_are_one_record) {
     connect(calling(), serving());
     ASSERT_TRUE(established());
