@@ -151,6 +151,7 @@ bool tls_stream::read_record() noexcept {
     const int got =
         compat::read(ssl_, reinterpret_cast<unsigned char*>(to), loop_share::record_bytes_max);
     if (got > 0) {
+        spared_ = 0;
         reader_->on_data(to, static_cast<std::size_t>(got));
         return true;
     }
@@ -422,6 +423,12 @@ void tls_stream::close(bool flush) noexcept {
 }
 
 bool tls_stream::close_if_quiet() noexcept {
+    // What begins there is a request; for as long as the rest of a head is waited for.
+    constexpr std::int64_t spared_max = limits::drain_head_ms / limits::drain_quiet_ms;
+    if (state_ == state::established && spared_ < spared_max && compat::buffers_of(ssl_).used) {
+        ++spared_;
+        return false;
+    }
     if (held_ != nullptr || !inner_.close_if_quiet()) {
         return false;
     }

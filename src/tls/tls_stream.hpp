@@ -144,8 +144,9 @@ class tls_stream final : public io::stream,
     bool shut_ = false;      // shutdown_write(), and the queue is still to be sent
     bool flushing_ = false;  // close(true), and the queue is still to be sent
     bool output_ended_ = false;
-    bool used_ = false;     // since the timer was armed
-    bool resting_ = false;  // … which it is not: the buffers have gone back
+    bool used_ = false;        // since the timer was armed
+    bool resting_ = false;     // … which it is not: the buffers have gone back
+    std::uint8_t spared_ = 0;  // how often close_if_quiet() met the same part of a record
 };
 
 }  // namespace pillion::tls

@@ -439,6 +439,57 @@ TEST_P(tls_stream_test, records_may_come_byte_by_byte) {
     ::close(to_client[1]);
 }
 
+// A request whose record was half there when the server began to end was lost.
+TEST_P(tls_stream_test, a_part_of_a_record_is_not_quiet) {
+    int to_server[2] = {-1, -1};
+    int to_client[2] = {-1, -1};
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, to_server), 0);
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, to_client), 0);
+    server.open(*share, serving(), to_server[0]);
+    client.open(*share, calling(), to_client[0]);
+    const auto pass = [](int from, int to, std::size_t most) {
+        char buf[4096];
+        const ssize_t got = ::read(from, buf, std::min(most, sizeof buf));
+        if (got > 0) {
+            ASSERT_EQ(::write(to, buf, static_cast<std::size_t>(got)), got);
+        }
+    };
+    const auto relay = [&] {
+        pass(to_client[1], to_server[1], 4096);
+        pass(to_server[1], to_client[1], 4096);
+        loop->run_one(2'000'000);
+    };
+    ASSERT_TRUE(until([&] {
+        relay();
+        return server.handshakes == 1 && client.handshakes == 1;
+    }));
+    for (const char* const text : {"first", "second"}) {
+        server.reader.bytes.clear();
+        client.write(*share, text);
+        turns(2);
+        pass(to_client[1], to_server[1], 11);
+        turns(2);
+        EXPECT_FALSE(server.stream->close_if_quiet());
+        ASSERT_TRUE(until([&] {
+            relay();
+            return server.reader.bytes == text;
+        }));
+    }
+    // One that never becomes whole does not keep it open for ever.
+    client.write(*share, "third");
+    turns(2);
+    pass(to_client[1], to_server[1], 11);
+    turns(2);
+    int spared = 0;
+    while (!server.stream->close_if_quiet()) {
+        ASSERT_LT(++spared, 100);
+    }
+    EXPECT_GT(spared, 0);
+    ASSERT_TRUE(until([&] { return server.stream == nullptr; }));
+    ::close(to_server[1]);
+    ::close(to_client[1]);
+}
+
 // A record that was changed on its way ends the connection, and nothing of it is believed.
 TEST_P(tls_stream_test, changed_records_end_the_connection) {
     int to_server[2] = {-1, -1};
