@@ -163,13 +163,7 @@ jwt_verifier::outcome jwt_verifier::check(std::string_view token, std::int64_t n
     }
     const json::view header = all.header->root();
     const json::view claims = all.claims->root();
-    const auto by = algorithm_of(header, with_secrets_);
-    if (!by) {
-        return refuse(token_fault::algorithm);
-    }
-    if (!is_plain_header(header)) {
-        return refuse(token_fault::header);
-    }
+    // First: what tokens of others look like is for others to judge (auth/authenticator).
     const std::string_view issuer = claims["iss"].str();
     const auto found = std::find_if(all_.begin(), all_.end(), [issuer](const one_issuer& one) {
         return one.rules.issuer == issuer;
@@ -178,6 +172,13 @@ jwt_verifier::outcome jwt_verifier::check(std::string_view token, std::int64_t n
         return refuse(token_fault::issuer);
     }
     out.issuer = static_cast<std::size_t>(found - all_.begin());
+    const auto by = algorithm_of(header, with_secrets_);
+    if (!by) {
+        return refuse(token_fault::algorithm);
+    }
+    if (!is_plain_header(header)) {
+        return refuse(token_fault::header);
+    }
     const std::string_view key_id = header["kid"].str();
     const bool names_key = header["kid"].exists();
     if (found->keys == nullptr) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "auth/authenticator.hpp"
+#include "crypto/base64url.hpp"
 #include "unit/auth/test_clock.hpp"
 
 namespace pillion::auth {
@@ -106,6 +107,31 @@ TEST(authenticator, remembers_what_an_authorization_server_said) {
               "introspected:https://as.example/introspect|a");
     EXPECT_EQ(made->check(token, now + 60).why, token_fault::unasked);
     EXPECT_EQ(made->check(token + "x", now).why, token_fault::unasked);
+}
+
+// Beside an issuer of ours a JWT of another one that we could not read was refused unasked.
+TEST(authenticator, asks_about_any_token_of_an_issuer_that_is_not_known) {
+    auth_options options;
+    options.introspection = rules();
+    options.issuers.push_back({{"https://i", {"us"}}, {}, "https://i/jwks"});
+    std::string fault;
+    std::size_t index = 0;
+    const auto made = authenticator::make(options, fault, index);
+    ASSERT_NE(made, nullptr) << fault;
+    const auto why_of = [&made](const std::string& header, const std::string& issuer) {
+        return made
+            ->check(crypto::to_base64url(header) + "." +
+                        crypto::to_base64url(R"({"iss":")" + issuer + R"("})") + ".YQ",
+                    now)
+            .why;
+    };
+    for (const std::string header :
+         {R"({"alg":"PS256"})", R"({"alg":"EdDSA"})", R"({"alg":"RS256","typ":"token+jwt"})",
+          R"({"alg":"RS256","x5c":["x"]})"}) {
+        EXPECT_EQ(why_of(header, "https://other"), token_fault::unasked) << header;
+        const token_fault ours = why_of(header, "https://i");
+        EXPECT_TRUE(ours == token_fault::algorithm || ours == token_fault::header) << header;
+    }
 }
 
 }  // namespace

@@ -155,6 +155,11 @@ TEST_F(jwt_test, issuers) {
          {"", "null", "\"\"", "\"https://issuer.example/\"", "\"https://ISSUER.example\"",
           "\"https://issuer.example.evil.example\"", "[\"https://issuer.example\"]"}) {
         EXPECT_EQ(with_claim("iss", wrong), token_fault::issuer) << wrong;
+        // However it is signed: it may be one that others judge.
+        for (const std::string other :
+             {R"({"alg":"PS256"})", R"({"alg":"none"})", R"({"alg":"ES256","x5c":["x"]})"}) {
+            EXPECT_EQ(fault_of(join(other, claims_with("iss", wrong)) + "."), token_fault::issuer);
+        }
     }
 }
 
