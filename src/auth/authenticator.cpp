@@ -48,6 +48,14 @@ std::unique_ptr<authenticator> authenticator::make(const auth_options& options, 
             fault = "the name of an issuer is not empty, and holds no |";
             return nullptr;
         }
+        const auto is_twin = [&one](const auto& other) {
+            return other.rules.issuer == one.rules.issuer;
+        };
+        if (std::find_if(options.issuers.begin(), options.issuers.end(), is_twin) !=
+            options.issuers.begin() + static_cast<std::ptrdiff_t>(index)) {
+            fault = "the issuer is given twice: all its keys belong into one set";
+            return nullptr;
+        }
         if (one.rules.audiences.empty()) {
             fault = "an issuer needs an audience";
             return nullptr;

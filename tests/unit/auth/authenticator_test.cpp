@@ -166,7 +166,9 @@ TEST(authenticator, options_that_are_no_good) {
     for (const auth_options::issuer& bad :
          {auth_options::issuer{{"", {"us"}}, keys}, auth_options::issuer{{"a|b", {"us"}}, keys},
           auth_options::issuer{{"https://i", {}}, keys},
-          auth_options::issuer{{"https://i", {"us"}}, "{}"}}) {
+          auth_options::issuer{{"https://i", {"us"}}, "{}"},
+          // Of two sets of one issuer the second was never looked at.
+          auth_options::issuer{{"https://good", {"us"}}, keys}}) {
         auth_options options;
         options.issuers.push_back({{"https://good", {"us"}}, keys});
         options.issuers.push_back(bad);
