@@ -42,6 +42,14 @@ bool write_and_close(int fd, std::string_view text) noexcept {
     return written && closed;
 }
 
+// Whether a line stands there without its end, as some editors leave it.
+bool ends_open(int fd) noexcept {
+    struct stat now{};
+    char last = '\n';
+    return ::fstat(fd, &now) == 0 && now.st_size > 0 &&
+           ::pread(fd, &last, 1, now.st_size - 1) == 1 && last != '\n';
+}
+
 // In place of the old file, whole or not at all: servers watch it.
 bool replace_file(const std::string& path, std::string_view text, mode_t mode, std::string& fault) {
     std::string fresh = path + ".XXXXXX";
@@ -122,8 +130,8 @@ bool add_to_key_set(const std::string& path, std::string_view id, const std::str
 }
 
 bool append_line(const std::string& path, const std::string& line, std::string& fault) {
-    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    if (fd < 0 || !write_and_close(fd, line + "\n")) {
+    const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    if (fd < 0 || !write_and_close(fd, (ends_open(fd) ? "\n" : "") + line + "\n")) {
         return failed(path, fault);
     }
     return true;

@@ -116,6 +116,18 @@ def test_an_opaque_token(start, tmp_path):
     refused(ask(server.address, second.strip()), "invalid_token")
 
 
+def test_a_list_without_an_end_of_its_last_line(tmp_path):
+    """The new line was glued to it, and the list was none any more."""
+    listed = tmp_path / "tokens"
+    token("list", "one", "--append", listed)
+    listed.write_text(listed.read_text(encoding="ascii").rstrip(), encoding="ascii")
+    token("list", "two", "--append", listed)
+    names = [line.split()[0] for line in listed.read_text(encoding="ascii").splitlines()]
+    assert names == ["one", "two"]
+    token("list", "three", "--append", listed)
+    assert listed.read_text(encoding="ascii").count("\n") == 3
+
+
 WRONG = {
     "no command": ([], 2), "other command": (["frob"], 2),
     "keys without a folder": (["keys"], 2),
