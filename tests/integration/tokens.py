@@ -1,6 +1,7 @@
 """Tokens as an authorization server makes them, signed by the openssl of the machine."""
 
 import base64
+import functools
 import hashlib
 import json
 import subprocess
@@ -39,6 +40,7 @@ class SigningKey:
         signature = run("dgst", "-sha256", "-sign", self.path, data=text)
         return raw_signature(signature) if self.kind == "ES256" else signature
 
+    @functools.cache  # each look would start a program
     def jwk(self):
         common = {"kid": self.kid, "use": "sig", "alg": self.kind}
         if self.kind == "ES256":
