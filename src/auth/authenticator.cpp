@@ -133,18 +133,29 @@ bool authenticator::want_keys(std::size_t issuer, std::int64_t now_ns) {
     return at != fetched_.end() && board_ != nullptr && board_->want(at->source, at->held, now_ns);
 }
 
+identity_ref& authenticator::slot_of(std::string_view token) noexcept {
+    return remembered_[base::siphash13(token, base::process_hash_key()) % slots];
+}
+
+identity_ref authenticator::recall(std::string_view token, std::int64_t now_s,
+                                   credential shown_as) {
+    const identity_ref& slot = slot_of(token);
+    if (slot == nullptr || !slot->still_is(token, now_s, shown_as)) {
+        return nullptr;
+    }
+    ++known_;
+    return slot;
+}
+
 authenticator::answer authenticator::check(std::string_view token, std::int64_t now_s,
                                            credential shown_as) {
-    const std::uint64_t hash = base::siphash13(token, base::process_hash_key());
-    identity_ref& slot = remembered_[hash % slots];
-    if (slot != nullptr && slot->still_is(token, now_s, shown_as)) {
-        ++known_;
-        return {slot, token_fault::none};
+    if (identity_ref known = recall(token, now_s, shown_as)) {
+        return {std::move(known), token_fault::none};
     }
     ++judged_;
     answer found = shown_as == credential::api_key ? judge_key(token, now_s) : judge(token, now_s);
     if (found.who != nullptr) {
-        slot = found.who;
+        slot_of(token) = found.who;
     }
     return found;
 }

@@ -98,6 +98,10 @@ class authenticator {
     answer check(std::string_view token, std::int64_t now_s,
                  credential shown_as = credential::bearer);
 
+    // Who it was found to be a while ago, where that still holds; null: it has to be judged.
+    identity_ref recall(std::string_view token, std::int64_t now_s,
+                        credential shown_as = credential::bearer);
+
     // Takes over the keys that were published since; what the old ones of an issuer have said is
     // forgotten. Whether there were any.
     bool take_keys();
@@ -114,6 +118,7 @@ class authenticator {
  private:
     explicit authenticator(bool with_secrets)
         : jwts_(with_secrets), with_secrets_(with_secrets), remembered_(slots) {}
+    identity_ref& slot_of(std::string_view token) noexcept;
     answer judge(std::string_view token, std::int64_t now_s);
     answer judge_key(std::string_view key, std::int64_t now_s) const;
 

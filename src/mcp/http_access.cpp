@@ -89,7 +89,7 @@ bool http_transport::is_metadata(std::string_view path) const noexcept {
 }
 
 // The status of the refusal; 0: let in, and `c.from` says who it is. Whoever is not known is
-// charged to the address before anything is looked at, because a signature costs a millisecond.
+// charged to the address before anything is judged, because a signature costs a millisecond.
 std::uint16_t http_transport::authenticate(const http::exchange& ex, http_client& c) {
     const http::request_head& head = ex.head();
     const auto [token, kind, count] = shown_by(head, options_.access->api_keys != nullptr);
@@ -105,25 +105,29 @@ std::uint16_t http_transport::authenticate(const http::exchange& ex, http_client
         return take_vouched(ex, c);
     }
     c.from = caller::at(address_of(ex));
-    fault why;
-    const bool charged = c.waiting != nullptr;
-    if (!charged && !engine_.limits().request(c.from, engine_.options().limit, why)) {
-        retry_after_s_ = why.retry_after_s;
-        refusal_text_ = why.message;
-        return why.http_status;
-    }
-    if (count > 1) {
-        return refuse_access(ex, 400, "invalid_request", "more than one credential");
-    }
-    if (token.empty() || (kind == auth::credential::bearer && !may_be_token(token))) {
-        return refuse_access(ex, 401, {}, {});
-    }
-    auth::authenticator::answer found = authenticator_->check(token, now_s, kind);
-    if (found.who == nullptr) {
-        return judge_elsewhere(ex, c, found, token);
+    auth::identity_ref who = token.empty() ? nullptr : authenticator_->recall(token, now_s, kind);
+    if (who == nullptr) {
+        fault why;
+        const bool charged = c.waiting != nullptr;
+        if (!charged && !engine_.limits().request(c.from, engine_.options().limit, why)) {
+            retry_after_s_ = why.retry_after_s;
+            refusal_text_ = why.message;
+            return why.http_status;
+        }
+        if (count > 1) {
+            return refuse_access(ex, 400, "invalid_request", "more than one credential");
+        }
+        if (token.empty() || (kind == auth::credential::bearer && !may_be_token(token))) {
+            return refuse_access(ex, 401, {}, {});
+        }
+        auth::authenticator::answer found = authenticator_->check(token, now_s, kind);
+        if (found.who == nullptr) {
+            return judge_elsewhere(ex, c, found, token);
+        }
+        who = std::move(found.who);
     }
     c.waiting = nullptr;
-    c.identity = std::move(found.who);
+    c.identity = std::move(who);
     c.access = accesses_;
     c.from.set_principal(c.identity->principal);
     c.from.limit_to(c.identity->scopes);

@@ -35,6 +35,21 @@ def by_key(address, *values, headers=(), **more):
     return ask(address, headers=[*(("X-API-Key", value) for value in values), *headers], **more)
 
 
+def listing(connection, key):
+    return connection.request("POST", "/mcp", [
+        ("Content-Type", "application/json"), ("X-API-Key", key),
+        ("Accept", "application/json, text/event-stream"),
+        ("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "tools/list")],
+        compact({"jsonrpc": "2.0", "id": 1, "method": "tools/list",
+                 "params": modern_params(None)}))
+
+
+def replace(keys, text):
+    fresh = keys.with_suffix(".new")
+    fresh.write_text(text, encoding="ascii")
+    fresh.rename(keys)
+
+
 def test_a_key_lets_in(guarded):
     for _ in range(2):
         response = by_key(guarded.address, KEY, method="tools/call", params=ECHO)
@@ -137,20 +152,11 @@ def test_preflights_may_ask_for_it(guarded):
 def test_a_key_that_was_taken_away(start, keys):
     server = start("--api-keys", keys)
     with Connection(server.address) as kept:
-        def call():
-            return kept.request("POST", "/mcp", [
-                ("Content-Type", "application/json"), ("X-API-Key", KEY),
-                ("Accept", "application/json, text/event-stream"),
-                ("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "tools/list")],
-                compact({"jsonrpc": "2.0", "id": 1, "method": "tools/list",
-                         "params": modern_params(None)}))
-        assert call().status == 200
-        fresh = keys.with_suffix(".new")
-        fresh.write_text(listed("ci", OTHER), encoding="ascii")
-        fresh.rename(keys)
+        assert listing(kept, KEY).status == 200
+        replace(keys, listed("ci", OTHER))
         server.wait_for_log("config.reloaded")
         # The loop takes the new settings in its next turn.
-        answers = iter(lambda: call().status, 401)
+        answers = iter(lambda: listing(kept, KEY).status, 401)
         assert sum(1 for _ in answers) < 1000
         assert by_key(server.address, OTHER).status == 200
 
@@ -158,11 +164,29 @@ def test_a_key_that_was_taken_away(start, keys):
 def test_strangers_are_charged(start, keys, tmp_path):
     config = tmp_path / "config.yaml"
     config.write_text("rates: {address: 1, address_burst: 5}\n", encoding="ascii")
+    good = [f"{i:032x}" for i in range(20)]
+    keys.write_text("".join(listed("ci", one) for one in good), encoding="ascii")
     server = start("--config", config, "--api-keys", keys)
     strangers = (by_key(server.address, OTHER).status for _ in range(1000))
     assert [next(strangers) for _ in range(5)] == [401] * 5 and 429 in strangers
     # Nobody knows who it is before.
-    assert any(429 in strangers and by_key(server.address, KEY).status == 429 for _ in range(20))
+    assert any(429 in strangers and by_key(server.address, one).status == 429 for one in good)
+
+
+def test_who_is_known_is_not_charged_to_the_address(start, keys, tmp_path):
+    """On a new connection it was refused with the strangers of its address."""
+    config = tmp_path / "config.yaml"
+    config.write_text("rates: {address: 1, address_burst: 5, principal: 100000}\n",
+                      encoding="ascii")
+    keys.write_text(listed("ci", KEY) + listed("cd", OTHER), encoding="ascii")
+    server = start("--config", config, "--api-keys", keys, "--threads", 1)
+    assert [by_key(server.address, key).status for key in (KEY, OTHER)] == [200, 200]
+    strangers = (by_key(server.address, "x" * 32).status for _ in range(1000))
+    assert 429 in strangers
+    assert [by_key(server.address, KEY).status for _ in range(20)] == [200] * 20
+    with Connection(server.address) as connection:
+        in_turn = [listing(connection, (KEY, OTHER)[i % 2]).status for i in range(20)]
+    assert in_turn == [200] * 20
 
 
 @pytest.mark.parametrize("text", ["", "# nobody\n", "ci\n", "ci 12\n", "ci " + "g" * 64 + "\n"])

@@ -70,6 +70,11 @@ TEST(authenticator, a_token_is_judged_once_and_known_from_then_on) {
     }
     EXPECT_EQ(a->judged(), 1U);
     EXPECT_EQ(a->known(), 100U);
+    EXPECT_EQ(a->recall(token, now + 599), first.who);
+    EXPECT_EQ(a->recall(token, now + 600), nullptr);
+    EXPECT_EQ(a->recall(token, now, credential::api_key), nullptr);
+    EXPECT_EQ(a->recall(token + "x", now), nullptr);
+    EXPECT_EQ(a->known(), 101U);
     // After ten minutes it is looked at again.
     EXPECT_NE(a->check(token, now + 600).who, first.who);
     EXPECT_EQ(a->judged(), 2U);
