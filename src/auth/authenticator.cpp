@@ -14,16 +14,12 @@ namespace {
 constexpr char between = '|';
 
 std::shared_ptr<identity> remember(std::string principal, const scope_list& scopes,
-                                   std::int64_t good_until_s, std::string_view token,
-                                   std::int64_t ends_s = INT64_MAX,
-                                   credential kind = credential::bearer) {
+                                   std::int64_t good_until_s, std::string_view token) {
     auto made = std::make_shared<identity>();
     made->principal = std::move(principal);
     made->scopes = joined(scopes);
     made->good_until_s = good_until_s;
     made->token = token;
-    made->ends_s = ends_s;
-    made->kind = kind;
     return made;
 }
 
@@ -153,28 +149,43 @@ authenticator::answer authenticator::check(std::string_view token, std::int64_t 
         return {std::move(known), token_fault::none};
     }
     ++judged_;
-    answer found = shown_as == credential::api_key ? judge_key(token, now_s) : judge(token, now_s);
+    answer found = judge(token, now_s, shown_as);
     if (found.who != nullptr) {
         slot_of(token) = found.who;
     }
     return found;
 }
 
-authenticator::answer authenticator::judge_key(std::string_view key, std::int64_t now_s) const {
-    const opaque_token* const listed = api_keys_ != nullptr ? api_keys_->find(key) : nullptr;
-    if (listed == nullptr) {
-        return {nullptr, token_fault::unknown};
+identity_ref authenticator::listed(std::string_view token, std::int64_t now_s,
+                                   credential shown_as) const {
+    const bool is_key = shown_as == credential::api_key;
+    const token_list* const in = is_key ? api_keys_.get() : tokens_.get();
+    const opaque_token* const found = in != nullptr ? in->find(token) : nullptr;
+    if (found == nullptr) {
+        return nullptr;
     }
-    return {remember("key:" + listed->name, listed->scopes, now_s + remembered_s, key, INT64_MAX,
-                     credential::api_key),
-            token_fault::none};
+    auto who = remember((is_key ? "key:" : "token:") + found->name, found->scopes,
+                        now_s + remembered_s, token);
+    who->kind = shown_as;
+    who->listed = true;
+    return who;
 }
 
-authenticator::answer authenticator::judge(std::string_view token, std::int64_t now_s) {
-    const opaque_token* const listed = tokens_ != nullptr ? tokens_->find(token) : nullptr;
-    if (listed != nullptr) {
-        return {remember("token:" + listed->name, listed->scopes, now_s + remembered_s, token),
-                token_fault::none};
+bool authenticator::still_lists(const identity& who) const {
+    if (!who.listed) {
+        return true;
+    }
+    const identity_ref now = listed(who.token, 0, who.kind);
+    return now != nullptr && now->principal == who.principal && now->scopes == who.scopes;
+}
+
+authenticator::answer authenticator::judge(std::string_view token, std::int64_t now_s,
+                                           credential shown_as) {
+    if (identity_ref who = listed(token, now_s, shown_as)) {
+        return {std::move(who), token_fault::none};
+    }
+    if (shown_as == credential::api_key) {
+        return {nullptr, token_fault::unknown};
     }
     if (!has_issuers_ && !refused_.empty()) {
         return judge_opaque(token, now_s);

@@ -37,6 +37,8 @@ struct auth_options {
         std::string principal;
         bool limited = false;  // to the scopes, which have blanks between them
         std::string scopes;
+
+        bool operator==(const grant&) const = default;
     };
     std::vector<grant> grants;
     // What a client should ask its issuer for at first; none: all that are needed for something.
@@ -63,6 +65,7 @@ struct identity {
     std::int64_t ends_s = INT64_MAX;
     std::string token;  // wiped when it goes
     credential kind = credential::bearer;
+    bool listed = false;  // a list of ours says so, until it is changed
 
     identity() = default;
     identity(const identity&) = delete;
@@ -101,6 +104,8 @@ class authenticator {
     // Who it was found to be a while ago, where that still holds; null: it has to be judged.
     identity_ref recall(std::string_view token, std::int64_t now_s,
                         credential shown_as = credential::bearer);
+    // False where a list said so, and it is not in the present one, or not like that.
+    bool still_lists(const identity& who) const;
 
     // Takes over the keys that were published since; what the old ones of an issuer have said is
     // forgotten. Whether there were any.
@@ -119,8 +124,8 @@ class authenticator {
     explicit authenticator(bool with_secrets)
         : jwts_(with_secrets), with_secrets_(with_secrets), remembered_(slots) {}
     identity_ref& slot_of(std::string_view token) noexcept;
-    answer judge(std::string_view token, std::int64_t now_s);
-    answer judge_key(std::string_view key, std::int64_t now_s) const;
+    answer judge(std::string_view token, std::int64_t now_s, credential shown_as);
+    identity_ref listed(std::string_view token, std::int64_t now_s, credential shown_as) const;
 
     // A token that an authorization server refused a moment ago, by its keyed hash: who sends it
     // again and again asks nobody.

@@ -16,6 +16,8 @@ struct opaque_token {
     std::string name;                        // of whoever has it
     std::array<unsigned char, 32> digest{};  // SHA-256 of the token
     std::vector<std::string> scopes;
+
+    bool operator==(const opaque_token&) const = default;
 };
 
 class token_list {
@@ -33,6 +35,7 @@ class token_list {
     const opaque_token* find(std::string_view token) const noexcept;
 
     std::size_t size() const noexcept { return all_.size(); }
+    bool operator==(const token_list&) const = default;
 
  private:
     std::vector<opaque_token> all_;

@@ -135,18 +135,37 @@ std::uint16_t http_transport::authenticate(const http::exchange& ex, http_client
     return 0;
 }
 
+const auth::auth_options::grant* http_transport::granted_to(std::string_view principal) const {
+    const auto& grants = options_.access->grants;
+    const auto found = std::find_if(grants.begin(), grants.end(), [principal](const auto& one) {
+        return one.principal == principal;
+    });
+    return found != grants.end() ? &*found : nullptr;
+}
+
+bool http_transport::still_lets_in(const http_client& c) const {
+    if (options_.access == nullptr) {
+        return true;
+    }
+    // Of whom somebody vouches for the identity says nothing but where the scopes are.
+    if (c.identity != nullptr && !c.identity->principal.empty()) {
+        return authenticator_ == nullptr || authenticator_->still_lists(*c.identity);
+    }
+    const auto* const found = granted_to(c.from.name);
+    return options_.access->grants.empty() ||
+           (found != nullptr && found->limited == c.from.limited && found->scopes == c.from.scopes);
+}
+
 // The kernel, or a certificate, has said who it is: the operator may have said who of these is let
 // in, and to what.
 std::uint16_t http_transport::take_vouched(const http::exchange& ex, http_client& c) {
     static const auth::identity nobody;  // no token is its
-    const auto& grants = options_.access->grants;
-    c.from.unlimit();  // whatever held before a reload
-    if (grants.empty()) {
+    c.from.unlimit();                    // whatever held before a reload
+    if (options_.access->grants.empty()) {
         return 0;
     }
-    const auto found = std::find_if(grants.begin(), grants.end(),
-                                    [&c](const auto& one) { return one.principal == c.from.name; });
-    if (found == grants.end()) {
+    const auto* const found = granted_to(c.from.name);
+    if (found == nullptr) {
         log::info("auth.refused", {log::kv("request_id", ex.request_id()),
                                    log::kv("peer", ex.peer()), log::kv("principal", c.from.name),
                                    log::kv("status", 403), log::kv("reason", "not in the list")});

@@ -35,6 +35,11 @@ void http_client::set_origin(std::string_view now) {
     origin_->assign(now);
 }
 
+bool http_client::still_let_in(const http::exchange& ex) noexcept {
+    const auto& client = *static_cast<const http_client*>(ex.tag());
+    return client.way_.still_lets_in(client);
+}
+
 void http_client::attach(http::exchange& ex, request& r) noexcept {
     PILLION_ASSERT(exchange_ == nullptr);
     exchange_ = &ex;

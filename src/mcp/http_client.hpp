@@ -52,6 +52,9 @@ class http_client final : public reply_channel, private http::exchange_listener 
     }
     void set_origin(std::string_view now);
 
+    // Whether whoever has opened the stream of `ex` is still let in, to the same.
+    static bool still_let_in(const http::exchange& ex) noexcept;
+
     // The session this connection used last.
     session_ref last_session;
     // Who is charged, and this connection among those of its address.

@@ -35,6 +35,15 @@ std::string_view query_value(std::string_view query, std::string_view name) noex
     return {};
 }
 
+// Whether those whom a list lets in are the same.
+bool same_lists(const auth::auth_options* a, const auth::auth_options* b) {
+    const auto same = [](const auto& one, const auto& other) {
+        return one == other || (one != nullptr && other != nullptr && *one == *other);
+    };
+    return a == b || (a != nullptr && b != nullptr && same(a->tokens, b->tokens) &&
+                      same(a->api_keys, b->api_keys) && a->grants == b->grants);
+}
+
 // -1 when it is no number of milliseconds.
 std::int64_t asked_timeout_ms(const http::request_head& head) noexcept {
     const auto ms = base::parse_integral(head.get(header_id::x_request_timeout_ms));
@@ -53,12 +62,14 @@ http_transport::http_transport(engine& e, http_options options)
 }
 
 void http_transport::change(http_options to) {
-    const bool others = to.access != options_.access;
-    options_ = std::move(to);
+    const auto before = std::exchange(options_, std::move(to)).access;
     hosts_.clear();
     rules_ = rules_ == UINT16_MAX ? 1 : static_cast<std::uint16_t>(rules_ + 1);
-    if (others) {
+    if (options_.access != before) {
         open_access();
+        if (!same_lists(before.get(), options_.access.get())) {
+            engine_.changes().judge_anew();
+        }
     }
 }
 

@@ -64,6 +64,8 @@ class http_transport final : public http::request_handler {
     // The value of WWW-Authenticate (RFC 6750 §3); what is empty is left out.
     std::string challenge(const http::exchange& ex, std::string_view error,
                           std::string_view description, std::string_view scopes) const;
+    // Whether what let this client in still does, to the same.
+    bool still_lets_in(const http_client& c) const;
     std::string_view refuse(const http::request_head* head, std::uint16_t status,
                             std::string_view reason, std::string_view request_id,
                             base::byte_buffer& body, http::extra_header* extra,
@@ -103,6 +105,7 @@ class http_transport final : public http::request_handler {
     void open_access();
     bool is_metadata(std::string_view path) const noexcept;
     std::uint16_t authenticate(const http::exchange& ex, http_client& c);
+    const auth::auth_options::grant* granted_to(std::string_view principal) const;
     std::uint16_t take_vouched(const http::exchange& ex, http_client& c);
     std::uint16_t refuse_access(const http::exchange& ex, std::uint16_t status,
                                 std::string_view error, std::string_view description);

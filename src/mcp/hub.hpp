@@ -57,6 +57,8 @@ class change_listener : public base::list_hook<> {
     virtual void on_drain() noexcept = 0;
     // The token that the stream was opened with is over (mcp/token_watch). May destroy this.
     virtual void on_token_end() noexcept {}
+    // Whether what let the stream's client in still does, now that others may be let in.
+    virtual bool still_let_in() const noexcept { return true; }
     // When that is, in seconds since 1970; INT64_MAX: never.
     std::int64_t token_ends_s() const noexcept { return token_ends_s_; }
     void set_token_end(std::int64_t at_s) noexcept { token_ends_s_ = at_s; }
@@ -136,6 +138,15 @@ class hub {
             l.on_token_end();
         });
         return next_s;
+    }
+    // Others may be let in from now on: the streams of those who are not any more end.
+    void judge_anew() noexcept {
+        tell([](change_listener& l) {
+            if (!l.still_let_in()) {
+                l.set_token_end(INT64_MAX);
+                l.on_token_end();
+            }
+        });
     }
 
  private:

@@ -125,6 +125,10 @@ void legacy_sse::end_if_done() noexcept {
     }
 }
 
+bool legacy_sse::still_let_in() const noexcept {
+    return exchange_ == nullptr || http_client::still_let_in(*exchange_);
+}
+
 // Calls under way are answered first.
 void legacy_sse::on_token_end() noexcept {
     if (exchange_ != nullptr) {

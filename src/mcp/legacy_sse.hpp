@@ -40,6 +40,7 @@ class legacy_sse final : public message_pipe, private http::exchange_listener {
     void on_session_end(const session* /*which*/) noexcept override {}
     void on_drain() noexcept override;
     void on_token_end() noexcept override;
+    bool still_let_in() const noexcept override;
     void on_peer_eof() noexcept override { end_stream(); }
     void on_drained() noexcept override;
     void on_stalled() noexcept override;

@@ -184,6 +184,10 @@ void legacy_stream::on_session_end(const session* which) noexcept {
     }
 }
 
+bool legacy_stream::still_let_in() const noexcept {
+    return exchange_ == nullptr || http_client::still_let_in(*exchange_);
+}
+
 // What happens until the client is back is kept for it.
 void legacy_stream::on_token_end() noexcept {
     if (exchange_ != nullptr) {

@@ -30,6 +30,7 @@ class legacy_stream final : private change_listener, private http::exchange_list
     void on_stream_promoted(const session* of) noexcept override;
     void on_drain() noexcept override { end(); }
     void on_token_end() noexcept override;
+    bool still_let_in() const noexcept override;
     void on_peer_eof() noexcept override;
     void on_drained() noexcept override;
     void on_gone() noexcept override;

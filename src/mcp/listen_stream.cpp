@@ -1,6 +1,7 @@
 #include "mcp/listen_stream.hpp"
 
 #include "base/log.hpp"
+#include "mcp/http_client.hpp"
 
 namespace pillion::mcp {
 
@@ -60,6 +61,8 @@ void listen_stream::on_drain() noexcept {
     exchange_.end_sse();
     end({});
 }
+
+bool listen_stream::still_let_in() const noexcept { return http_client::still_let_in(exchange_); }
 
 // Said properly: who has a new token subscribes again.
 void listen_stream::on_token_end() noexcept {

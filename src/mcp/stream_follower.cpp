@@ -130,6 +130,8 @@ void stream_follower::on_drain() noexcept {
     }
 }
 
+bool stream_follower::still_let_in() const noexcept { return http_client::still_let_in(exchange_); }
+
 void stream_follower::on_token_end() noexcept {
     log_token_end(exchange_.peer());
     end();

@@ -33,6 +33,7 @@ class stream_follower final : public base::list_hook<struct follower_tag>,
     void on_session_end(const session* which) noexcept override;
     void on_drain() noexcept override;
     void on_token_end() noexcept override;
+    bool still_let_in() const noexcept override;
     void on_peer_eof() noexcept override { end(); }
     void on_drained() noexcept override;
     void on_gone() noexcept override { delete this; }

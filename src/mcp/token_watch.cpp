@@ -42,7 +42,7 @@ void token_watch::on_timer(io::timer& /*self*/, void* owner) noexcept {
 
 void log_token_end(std::string_view peer) noexcept {
     log::info("auth.stream_ended",
-              {log::kv("peer", peer), log::kv("reason", "the token has expired")});
+              {log::kv("peer", peer), log::kv("reason", "what it was let in by has ended")});
 }
 
 }  // namespace pillion::mcp

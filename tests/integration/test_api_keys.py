@@ -5,7 +5,7 @@ import pytest
 from http_client import Connection
 from server_process import fixture_bin, run_program
 from test_auth import ECHO, Issuer, ask, refused
-from mcp_client import compact, modern_params
+from mcp_client import Client, LegacySse, compact, modern_params
 from tokens import listed
 
 pytestmark = [pytest.mark.asan, pytest.mark.tls]
@@ -187,6 +187,45 @@ def test_who_is_known_is_not_charged_to_the_address(start, keys, tmp_path):
     with Connection(server.address) as connection:
         in_turn = [listing(connection, (KEY, OTHER)[i % 2]).status for i in range(20)]
     assert in_turn == [200] * 20
+
+
+def client_by(server, key, rev):
+    made = Client(server.address, rev)
+    plain = made.headers
+    made.headers = lambda message=None, extra=(): plain(message, [("X-API-Key", key), *extra])
+    return made.open() if rev != "E" else made
+
+
+def stream_by(server, key, kind):
+    """A stream that listens, opened with a key: (its client, the stream)."""
+    if kind == "sse":
+        client = LegacySse(server.address, extra=[("X-API-Key", key)])
+        return client, client.stream
+    client = client_by(server, key, "E" if kind == "subscription" else "D")
+    if kind == "subscription":
+        return client, client.listen(toolsListChanged=True)[0]
+    stream = client.open_stream()
+    stream.next_event()
+    return client, stream
+
+
+@pytest.mark.parametrize("kind", ["subscription", "session", "sse"])
+def test_a_key_that_was_taken_away_listens_no_more(start, keys, kind):
+    """Its streams went on for as long as their connections, and heard of everything."""
+    keys.write_text(listed("gone", KEY) + listed("stays", OTHER), encoding="ascii")
+    server = start("--api-keys", keys, "--threads", 2)
+    gone, stream = stream_by(server, KEY, kind)
+    stays, kept = stream_by(server, OTHER, "subscription")
+    replace(keys, listed("more", "0" * 32) + listed("stays", OTHER))
+    server.wait_for_log("auth.stream_ended")
+    while stream.next_event() is not None:
+        pass
+    assert stream.ended
+    stays.tool_text("test_trigger_tool_change")
+    assert stays.next_message(kept)["method"] == "notifications/tools/list_changed"
+    assert sum("auth.stream_ended" in line for line in server.log) == 1
+    for one in (gone, stays):
+        one.close()
 
 
 @pytest.mark.parametrize("text", ["", "# nobody\n", "ci\n", "ci 12\n", "ci " + "g" * 64 + "\n"])

@@ -274,6 +274,17 @@ def test_rules_are_taken_away_from_a_connection_that_is_kept(kept):
     assert statuses() == [200, 200]
 
 
+def test_a_stream_ends_with_the_rule_that_let_it_in(kept):
+    """It went on for as long as its connection."""
+    where, _, change = kept
+    client = Client(where, "E")
+    stream, identifier, _ = client.listen(toolsListChanged=True)
+    change([], lambda: ask(where, method="tools/call", params=ECHO).status == 403)
+    assert client.next_message(stream)["id"] == identifier
+    assert client.next_message(stream) is None and stream.ended
+    client.close()
+
+
 # ---- faults ----
 
 @pytest.mark.parametrize("text, said", [

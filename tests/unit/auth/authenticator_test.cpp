@@ -166,6 +166,37 @@ TEST(authenticator, opaque_tokens_stand_beside_others) {
     EXPECT_EQ(a->check("", now).why, token_fault::malformed);
 }
 
+// Streams go on for as long as the list still says the same of who opened them.
+TEST(authenticator, what_lists_say_later) {
+    const std::string ci = "ci " + hex_digest(secret);
+    const auto with = [](const std::string& tokens, const std::string& keys) {
+        auth_options options;
+        std::string fault;
+        const auto list = [&fault](const std::string& text) {
+            auto made = token_list::parse(text, fault);
+            EXPECT_TRUE(made) << fault;
+            return std::make_shared<const token_list>(std::move(*made));
+        };
+        options.tokens = list(tokens);
+        options.api_keys = list(keys);
+        std::size_t index = 0;
+        return authenticator::make(options, fault, index);
+    };
+    const std::string other = "ci " + hex_digest(secret + secret);
+    const auto before = with(ci + " a b", other);
+    const auto who = before->check(secret, now).who;
+    ASSERT_NE(who, nullptr);
+    EXPECT_TRUE(before->still_lists(*who));
+    EXPECT_TRUE(with(other + "\n" + ci + " a b", ci)->still_lists(*who));
+    EXPECT_FALSE(with(other + " a b", other)->still_lists(*who));
+    EXPECT_FALSE(with("cj " + hex_digest(secret) + " a b", other)->still_lists(*who));
+    EXPECT_FALSE(with(ci + " a", other)->still_lists(*who));
+    // As a key it is another one.
+    EXPECT_FALSE(with(other, ci + " a b")->still_lists(*who));
+    // Of a token that ends by itself no list says anything.
+    EXPECT_TRUE(before->still_lists(*make()->check(token_of("alice", now + 60), now).who));
+}
+
 TEST(authenticator, options_that_are_no_good) {
     const std::string keys = "{\"keys\":[" + key().jwk("k") + "]}";
     for (const auth_options::issuer& bad :
