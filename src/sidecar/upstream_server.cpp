@@ -67,6 +67,7 @@ upstream_server::upstream_server(io::reactor& loop, const upstream_server& first
       label_(spec_.name + "#" + std::to_string(number)),
       make_(std::move(make)),
       listener_(listener),
+      greets_first_(first.greets_first_),
       subscribed_(first.subscribed_) {
     be_used();
 }
@@ -82,12 +83,16 @@ void upstream_server::start() {
     modern_ = false;
     listening_ = 0;
     pinging_ = 0;
+    probe_ = 0;
     has_.fill(false);
     busy_.fill(false);
     again_.fill(false);
     open_lists_ = 0;
     link_ = make_();
     link_->start(*this);
+    if (greets_first_) {
+        return greet();
+    }
     probe();
 }
 
@@ -103,24 +108,25 @@ void upstream_server::close() noexcept {
 void upstream_server::probe() {
     stage_ = stage::probing;
     loop_.arm_in_ms(timer_, std::min(probe_timeout_ms, spec_.start_timeout_ms));
-    peer_.ask("server/discover", "{" + meta(nullptr, 0) + "}", [this](const rpc_answer& what) {
-        if (what.lost || stage_ == stage::closed) {
-            return;
-        }
-        const json::view versions = what.result["supportedVersions"];
-        bool ours = false;
-        if (versions.is_array()) {
-            for (const json::view one : versions.elements()) {
-                ours = ours || one.str() == newest;
+    probe_ =
+        peer_.ask("server/discover", "{" + meta(nullptr, 0) + "}", [this](const rpc_answer& what) {
+            if (what.lost || stage_ == stage::closed) {
+                return;
             }
-        }
-        if (ours && (stage_ == stage::probing || stage_ == stage::greeting)) {
-            return take_discovered(what.result);
-        }
-        if (stage_ == stage::probing) {
-            greet();
-        }
-    });
+            const json::view versions = what.result["supportedVersions"];
+            bool ours = false;
+            if (versions.is_array()) {
+                for (const json::view one : versions.elements()) {
+                    ours = ours || one.str() == newest;
+                }
+            }
+            if (ours && (stage_ == stage::probing || stage_ == stage::greeting)) {
+                return take_discovered(what.result);
+            }
+            if (stage_ == stage::probing) {
+                greet();
+            }
+        });
 }
 
 void upstream_server::take_discovered(json::view result) {
@@ -433,18 +439,24 @@ void upstream_server::on_end(std::string why) {
     listen_timer_.cancel();
     const bool was_closed = stage_ == stage::closed;
     const bool was_up = stage_ == stage::up;
+    // Servers built on the official Rust SDK end at a first request other than initialize and ping.
+    // The end of a link over HTTP does not say as much.
+    const bool at_probe = !was_closed && !was_up && peer_.waits_for(probe_) && ends_with_.empty() &&
+                          !ended->has_ends();
     if (!was_closed) {
         stage_ = stage::resting;
     }
     peer_.end();
     calls_.clear();
     questions_.clear();
-    settled_ = true;
     fault_ = ends_with_.empty() ? std::move(why) : std::exchange(ends_with_, {});
-    if (anew_ && was_up) {
+    greets_first_ = was_up ? greets_first_ : at_probe;
+    anew_ = at_probe || (anew_ && was_up);
+    if (anew_) {
         log::info("bridge.anew", {log::kv("server", label_), log::kv("reason", fault_)});
         return loop_.arm_in_ms(timer_, 0);
     }
+    settled_ = true;
     refuse_waiting();
     if (!was_closed) {
         rest();

@@ -155,6 +155,8 @@ class upstream_server final : private rpc_side, private link_reader {
     std::unique_ptr<server_link> link_;
     stage stage_ = stage::off;
     bool modern_ = false;
+    bool greets_first_ = false;  // it ends when it is asked anything before
+    std::uint64_t probe_ = 0;    // the number of the request; 0: there was none
     bool settled_ = false;
     std::string fault_;
     std::string ends_with_;  // why we end it, when it is we

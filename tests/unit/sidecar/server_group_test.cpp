@@ -43,6 +43,10 @@ struct server_of_test {
         reader->on_message(R"({"jsonrpc":"2.0","id":)" + id_of(message) + R"(,"result":)" + result +
                            "}");
     }
+    void refuse_last() {
+        reader->on_message(R"({"jsonrpc":"2.0","id":)" + id_of(sent.back()) +
+                           R"(,"error":{"code":-32601,"message":"no"}})");
+    }
     void answer_last() { answer(std::string(sent.back()), R"({"content":[]})"); }
     void end() { std::exchange(reader, nullptr)->on_end("it has gone"); }
 };
@@ -80,8 +84,7 @@ struct group_test : ::testing::Test, upstream_listener {
     // Sees it through its start.
     void get_up(std::size_t which) {
         server_of_test& at = *servers[which];
-        at.reader->on_message(R"({"jsonrpc":"2.0","id":)" + at.id_of(at.sent.back()) +
-                              R"(,"error":{"code":-32601,"message":"no"}})");
+        at.refuse_last();
         at.answer(std::string(at.sent.back()), R"({"protocolVersion":"2025-11-25","capabilities":)"
                                                R"({"tools":{},"resources":{"subscribe":true}}})");
         for (const std::string& one : std::vector<std::string>(at.sent)) {
@@ -237,6 +240,7 @@ TEST_F(group_test, one_that_cannot_start_fails_its_client_s_calls_only) {
     make(2);
     const auto a = call("ada");
     const auto b = call("bob");
+    servers[1]->refuse_last();  // it is asked in the words of 2025-11-25 now
     servers[1]->end();
     ASSERT_TRUE(first_event(a));
     EXPECT_EQ(first_event(a)->code, rpc::unavailable);

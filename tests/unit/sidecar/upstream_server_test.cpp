@@ -173,6 +173,9 @@ TEST(upstream_server, who_ends_is_started_again_later_each_time) {
     s.it->start();
     for (const int pause : {500, 1000, 2000, 4000}) {
         const int before = s.starts;
+        EXPECT_EQ(s.next(), "server/discover");
+        s.refuse();
+        EXPECT_EQ(s.next(), "initialize");
         s.end("it ended with code 1");
         EXPECT_EQ(s.it->fault(), "it ended with code 1");
         s.pass(pause - 10);
@@ -185,6 +188,44 @@ TEST(upstream_server, who_ends_is_started_again_later_each_time) {
     s.end("closed");
     s.pass(100'000);
     EXPECT_EQ(s.starts, 5);
+}
+
+// As servers built on the official Rust SDK do, which were never up: each start began with the
+// probe.
+TEST(upstream_server, who_ends_at_the_probe_is_greeted_first) {
+    scripted s;
+    s.it->start();
+    EXPECT_EQ(s.next(), "server/discover");
+    s.end("it ended with code 1");
+    EXPECT_FALSE(s.it->settled());
+    for (const int pause : {0, 500}) {  // kept for its next lives
+        s.pass(pause + 1);
+        EXPECT_EQ(s.next(), "initialize");
+        s.answer(R"({"protocolVersion":"2025-11-25","capabilities":{}})");
+        EXPECT_EQ(s.next(), "notifications/initialized");
+        EXPECT_TRUE(s.it->up());
+        s.end("it ended with code 1");
+    }
+}
+
+// One that ends at everything, or is exchanged for another one, is probed again.
+TEST(upstream_server, who_does_not_like_to_be_greeted_first_is_probed_again) {
+    scripted s;
+    s.it->start();
+    for (const int pause : {500, 1000}) {
+        EXPECT_EQ(s.next(), "server/discover");
+        if (pause == 1000) {  // it reads what has come while it started
+            s.pass(3100);
+            EXPECT_EQ(s.next(), "initialize");
+        }
+        s.end("it ended with code 1");
+        s.pass(1);
+        EXPECT_EQ(s.next(), "initialize");
+        s.end("it ended with code 1");
+        EXPECT_TRUE(s.it->settled());
+        s.pass(pause + 1);
+    }
+    EXPECT_EQ(s.next(), "server/discover");
 }
 
 TEST(upstream_server, its_lists_outlive_it) {
