@@ -135,8 +135,8 @@ std::string without_comments(std::string_view text) {
     bool in_text = false;
     for (std::size_t i = 0; i < out.size(); ++i) {
         if (in_text) {
-            i += out[i] == '\\' ? 1 : 0;
-            in_text = i < out.size() && out[i] != '"';
+            in_text = out[i] != '"';
+            i += out[i] == '\\' ? 1 : 0;  // and what is escaped
         } else if (out[i] == '"') {
             in_text = true;
         } else if (out.compare(i, 2, "//") == 0) {
@@ -168,9 +168,14 @@ class client_entry {
     // False with a fault; null means that it is turned off.
     bool read(const yaml_node& from, std::string& fault) {
         for (const yaml_node::member& m : from.members) {
+            const std::size_t passed_over = ignored_.size();
             if (!read_key(m.name, tree_.at(m.value))) {
                 fault = spec_.name + "." + m.name + ": is not what it should be";
                 return false;
+            }
+            if (ignored_.size() == passed_over) {
+                add_to_fingerprint(m.name);
+                add_to_fingerprint(tree_.at(m.value));
             }
         }
         if (off_) {
@@ -244,6 +249,21 @@ class client_entry {
         return from.what == yaml_node::kind::list;
     }
 
+    void add_to_fingerprint(std::string_view text) {
+        spec_.fingerprint = fingerprint_of(text, spec_.fingerprint);
+    }
+    // Of values as they can be here.
+    void add_to_fingerprint(const yaml_node& value) {
+        add_to_fingerprint(value.text);
+        for (const std::size_t item : value.items) {
+            add_to_fingerprint(tree_.at(item).text);
+        }
+        for (const yaml_node::member& m : value.members) {
+            add_to_fingerprint(m.name);
+            add_to_fingerprint(tree_.at(m.value).text);
+        }
+    }
+
     const yaml_tree& tree_;
     std::vector<std::string>& ignored_;
     bridge_spec spec_;
@@ -269,7 +289,7 @@ void read_client_file(key_reader& from, settings& to) {
         if (from.given(key_id::bridge_prefix)) {
             one.prefix = from.text(key_id::bridge_prefix);
         }
-        one.fingerprint = base::hash_bytes(text) + base::hash_bytes(one.prefix);
+        one.fingerprint = fingerprint_of(one.prefix, one.fingerprint);
         to.servers.push_back(std::move(one));
     }
 }

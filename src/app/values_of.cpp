@@ -6,11 +6,13 @@
 
 namespace pillion::app {
 
+std::uint64_t fingerprint_of(std::string_view text, std::uint64_t seed) {
+    return base::hash_bytes(text) ^ (seed * 0x9e3779b97f4a7c15U + text.size() + 1);
+}
+
 // NOLINTNEXTLINE(misc-no-recursion)
 std::uint64_t fingerprint_of(const std::vector<config_value>& values, std::uint64_t seed) {
-    const auto add = [&seed](std::string_view text) {
-        seed = base::hash_bytes(text) ^ (seed * 0x9e3779b97f4a7c15U + text.size() + 1);
-    };
+    const auto add = [&seed](std::string_view text) { seed = fingerprint_of(text, seed); };
     for (const config_value& value : values) {
         add(value.given ? "+" : "-");
         add(std::to_string(value.number));

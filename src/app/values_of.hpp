@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -48,5 +49,7 @@ class values_of {
 
 // Two readings of the same text, and of the same files and variables, have the same.
 std::uint64_t fingerprint_of(const std::vector<config_value>& values, std::uint64_t seed);
+// That of `text` behind what has the fingerprint `seed`.
+std::uint64_t fingerprint_of(std::string_view text, std::uint64_t seed);
 
 }  // namespace pillion::app
