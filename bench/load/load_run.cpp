@@ -323,7 +323,7 @@ void load_run::on_free(connection& c) noexcept {
 void load_run::on_answer(std::int64_t due_ns, std::int64_t at_ns, const verdict& how,
                          std::string_view example) noexcept {
     const bool good = how.what == fault::none;
-    if (!good && counts(due_ns)) {
+    if (!good && counts_if_bad(due_ns)) {
         out_->counts.add_error(how, example);
     }
     if (fan_out_) {
@@ -365,7 +365,7 @@ void load_run::go_on_with_round() noexcept {
         if (!round_answered_ || (fan_out_->missing() > 0 && !late)) {
             return;
         }
-        for (std::size_t i = 0; i < fan_out_->missing() && counts(round_due_ns_); ++i) {
+        for (std::size_t i = 0; i < fan_out_->missing() && counts_if_bad(round_due_ns_); ++i) {
             out_->counts.add_error({fault::timeout}, {});
         }
         round_due_ns_ = -1;

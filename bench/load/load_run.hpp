@@ -1,12 +1,12 @@
 // load_run: one run: opens the connections, warms up, measures, waits for what is under way, ends
 // the sessions.
 //
-// Closed loop: each connection asks again as soon as it is answered. Open loop: request i is due at
-// begin + i / rate on whatever connection is free, and its latency counts from then, however late
-// it could be sent (no coordinated omission). A request counts if it was due in the measured time.
-// With streams that listen (fan_out), one connection more asks; the samples are when each stream
-// has heard of what its request changed, and the request is over when all have. Thread: the one
-// that calls run().
+// Closed loop: each connection asks again as soon as it is answered. Open loop: request i is due
+// at begin + i / rate on whatever connection is free, and its latency counts from then, however
+// late it could be sent (no coordinated omission). A request counts if it was due in the measured
+// time, an error also if it was due before and comes later. With streams that listen (fan_out),
+// one connection more asks; the samples are when each stream has heard of what its request
+// changed, and the request is over when all have. Thread: the one that calls run().
 #pragma once
 
 #include <cstdint>
@@ -84,6 +84,10 @@ class load_run final : private connection_watcher, private fan_out_watcher {
     void turn(std::int64_t until_ns);
     bool counts(std::int64_t due_ns) const noexcept {
         return due_ns >= begin_ns_ && due_ns < end_ns_;
+    }
+    // What fails now. Also of the warm-up: where nobody answers there may be nothing else.
+    bool counts_if_bad(std::int64_t due_ns) const noexcept {
+        return phase_ >= phase::measuring && due_ns < end_ns_;
     }
     static void look_around(io::timer& self, void* owner) noexcept;
 

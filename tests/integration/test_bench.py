@@ -282,6 +282,14 @@ def test_percentiles_of_a_fixed_schedule(bench, scripted):
     assert latency["mean"] >= sum(took) / len(took) * 1e6 * 0.995
 
 
+def test_a_server_that_hangs_from_the_start_fails(bench, scripted):
+    """The whole measured time passes while the requests of the warm-up wait: nothing was answered
+    and nothing asked, and an assertion about errors held for that."""
+    code, report = bench(scripted(lambda r: NEVER).url, "tools/list", "-c", 2, "-d", "100ms",
+                         "--warm-up", "100ms", "--timeout", "1500ms", "--assert", "error_rate < 1%")
+    assert code == 3 and report["ok"] == 0 and report["errors"]["by_class"]["timeout"] >= 2, report
+
+
 def test_what_cannot_be_sent_in_time_is_an_error(bench, scripted):
     """A backlog that never ends: requests are given up once they are late by the time-out."""
     def script(request):
