@@ -21,6 +21,8 @@ constexpr std::int64_t pause_min_ns = 10 * ns_per_ms;
 constexpr std::int64_t pause_max_ns = 1000 * ns_per_ms;
 // Ending sessions is a courtesy.
 constexpr std::int64_t farewell_ns = 500 * ns_per_ms;
+// Of a server that has no room, where no request waits for it.
+constexpr std::int64_t crowd_patience_ns = 10'000 * ns_per_ms;
 
 std::unique_ptr<link> make_link(const connection_plan& plan, link_user& user) {
     io::reactor& loop = *plan.loop;
@@ -59,7 +61,9 @@ connection::~connection() { PILLION_ASSERT(is_gone() || phase_ == phase::idle); 
 void connection::open() noexcept {
     phase_ = phase::connecting;
     served_ = false;
-    began_ns_ = now_ns();
+    if (!std::exchange(crowded_, false) && !is_exchanging()) {
+        began_ns_ = now_ns();
+    }
     link_->open();
 }
 
@@ -73,7 +77,8 @@ void connection::on_open(int os_errno) noexcept {
         return shake_hands();
     }
     // A unix socket whose queue is full says EAGAIN; being too many is no error of the server yet.
-    if (os_errno != EAGAIN) {
+    crowded_ = os_errno == EAGAIN;
+    if (!crowded_) {
         const bool late = os_errno == ECANCELED || os_errno == ETIMEDOUT;
         set_example(std::strerror(os_errno));
         const std::string_view tls = link_->tls_fault();
@@ -148,6 +153,7 @@ void connection::become_free() noexcept {
 
 void connection::ask(std::int64_t due_ns) noexcept {
     due_ns_ = due_ns;
+    began_ns_ = now_ns();
     if (reopens()) {
         return open();
     }
@@ -209,7 +215,7 @@ bool connection::send_own(const question& what) noexcept {
 
 // As link::send().
 bool connection::send(const std::string& begin, std::size_t id_at, std::string_view end) noexcept {
-    began_ns_ = now_ns();
+    began_ns_ = is_exchanging() ? began_ns_ : now_ns();
     heard_.reset();
     example_bytes_ = 0;
     id_ = id_at > 0 ? plan_.next_id++ : 0;
@@ -431,13 +437,13 @@ void connection::look_at_clock() noexcept {
     if (phase_ == phase::expecting && link_->can_resume()) {
         return become_free();
     }
-    if (phase_ == phase::idle && !leaving_ && now >= retry_ns_) {
-        return open();
-    }
     const bool last_words = phase_ == phase::deleting && leaving_;
     const bool late = now - began_ns_ >= (last_words ? farewell_ns : plan_.timeout_ns);
-    if (!late || phase_ == phase::idle || phase_ == phase::free || phase_ == phase::pausing ||
-        phase_ >= phase::closing || (phase_ == phase::asking && plan_.is_patient)) {
+    if (phase_ == phase::idle) {
+        return look_while_idle();
+    }
+    if (!late || phase_ == phase::free || phase_ >= phase::closing ||
+        (phase_ == phase::asking && plan_.is_patient)) {
         return;
     }
     if (phase_ == phase::connecting) {
@@ -450,6 +456,18 @@ void connection::look_at_clock() noexcept {
     } else {
         set_example({});
         finish({fault::timeout});
+    }
+}
+
+void connection::look_while_idle() noexcept {
+    const std::int64_t now = now_ns();
+    const std::int64_t patience_ns = is_exchanging() ? plan_.timeout_ns : crowd_patience_ns;
+    if ((is_exchanging() || crowded_) && now - began_ns_ >= patience_ns) {
+        set_example(std::exchange(crowded_, false) ? std::strerror(EAGAIN) : "");
+        tell({fault::timeout});
+    }
+    if (!leaving_ && now >= retry_ns_) {
+        open();
     }
 }
 

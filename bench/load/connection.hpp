@@ -138,6 +138,7 @@ class connection final : private link_user {
     }
     bool reopens() const noexcept { return churns(pattern::connection_churn) || opens_only(); }
     bool is_exchanging() const noexcept { return due_ns_ >= 0; }
+    void look_while_idle() noexcept;
     static void on_pause(io::timer& self, void* owner) noexcept;
     void handshake_answered(bool goes_on) noexcept;
     void confirm() noexcept;
@@ -162,6 +163,7 @@ class connection final : private link_user {
     bool served_ = false;      // this connection has brought an answer
     bool open_ = false;        // the link is
     bool parking_ = false;     // it is closed until the next request
+    bool crowded_ = false;     // the server's queue had no room for the last attempt
     std::unique_ptr<link> link_;
     // Which texts are asked: those of the plan, or our own, without their ends.
     const std::vector<request_text>* texts_;
@@ -175,8 +177,10 @@ class connection final : private link_user {
     std::uint16_t status_ = 200;  // of the last reply
     std::uint64_t id_ = 0;
     action asked_ = action::ping;
-    std::int64_t due_ns_ = -1;    // of the request under way; -1: there is none
-    std::int64_t began_ns_ = 0;   // of what must not take too long
+    std::int64_t due_ns_ = -1;  // of the request under way; -1: there is none
+    // What must not take too long: the exchange, with all that belongs to it; without one a message
+    // of our own, or the attempts to connect.
+    std::int64_t began_ns_ = 0;
     std::int64_t answer_ns_ = 0;  // when the message came
     std::int64_t retry_ns_ = 0;
     std::int64_t pause_ns_ = 0;     // before the next attempt, longer each time

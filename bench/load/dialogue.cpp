@@ -1,5 +1,6 @@
 #include "dialogue.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/clock.hpp"
@@ -11,6 +12,7 @@ namespace {
 
 using base::ns_per_ms;
 constexpr std::int64_t poll_ms = 500;  // where a server says nothing
+constexpr std::int64_t poll_ms_max = 24 * 3600 * std::int64_t{1000};
 
 // One call whose progress is told.
 class progress_dialogue final : public dialogue {
@@ -97,7 +99,9 @@ class task_dialogue final : public dialogue {
         const bool modern = what_.modern();
         const std::string_view state = task["status"].str();
         const json::view own = task[modern ? "pollIntervalMs" : "pollInterval"];
-        pause_ns_ = poll_ns_ >= 0 ? poll_ns_ : own.i64().value_or(poll_ms) * ns_per_ms;
+        const std::int64_t said_ms = own.i64().value_or(poll_ms);
+        pause_ns_ = poll_ns_ >= 0 ? poll_ns_
+                                  : std::clamp(said_ms, std::int64_t{0}, poll_ms_max) * ns_per_ms;
         goes_on_ = true;
         if (state == "working") {
             now_ = look_.what = action::tasks_get;

@@ -104,7 +104,8 @@ void add_run_options(CLI::App& cli, words& w, run_options& to) {
     cli.add_option("-d,--duration", w.duration, "Measured time [10s; without end if --requests]");
     cli.add_option("--warm-up", w.warm_up, "Time before it")->capture_default_str();
     cli.add_option("-n,--requests", w.requests, "End after so many requests");
-    cli.add_option("--timeout", w.timeout, "For each answer")->capture_default_str();
+    cli.add_option("--timeout", w.timeout, "For each request and all that follows from it")
+        ->capture_default_str();
     cli.add_option("--pid", to.pid, "Process of the server, to be watched, or auto");
     cli.add_option("--assert", w.assertions,
                    "\"p99 < 5ms\"; p50 p90 p99 p99.9 p99.99 max mean rps errors error_rate")

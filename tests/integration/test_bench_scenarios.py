@@ -3,7 +3,9 @@
 import json
 import os
 import queue
+import socket
 import sys
+import threading
 
 import pytest
 
@@ -449,6 +451,47 @@ def test_arguments_by_the_schema(bench, scripted):
     schema["properties"]["n"] = {"type": "string", "pattern": "^a{3}$"}
     assert "--arguments" in fails(1, scripted(script).url, "tools/call", "--tool", "echo",
                                   "--arguments", "auto")
+
+
+@pytest.mark.asan
+@pytest.mark.parametrize("poll_ms", (10, 3_600_000, 1 << 62, -1))
+def test_a_task_that_never_ends_is_given_up(bench, scripted, poll_ms):
+    """Each look at it was answered, and began the time-out anew; a pause had none at all."""
+    server = scripted(lambda r: http(message(r, {
+        "resultType": "task" if r.rpc_method == "tools/call" else "complete", "taskId": "t",
+        "status": "working", "pollIntervalMs": poll_ms})))
+    code, report = bench(server.url, "tasks", *ECHO, "-n", 2, "-c", 2, "--warm-up", "0s",
+                         "--timeout", "500ms")
+    assert code == 3 and report["errors"]["by_class"] == {"timeout": 2}, report
+
+
+@pytest.mark.asan
+def test_a_unix_server_whose_queue_is_full(bench, tmp_path):
+    """It accepts the connection that begins the run, and none after that."""
+    path = str(tmp_path / "s")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(path)
+        listener.listen(0)
+        waiting = []
+
+        def accept_one():
+            client, _ = listener.accept()
+            client.recv(1)  # its end: it was only to be seen
+            client.close()
+            for _ in range(2):
+                one = socket.socket(socket.AF_UNIX)
+                one.setblocking(False)
+                one.connect_ex(path)
+                waiting.append(one)
+        thread = threading.Thread(target=accept_one)
+        thread.start()
+        code, report = bench(f"unix:{path}", "connection-churn", "-n", 2, "-c", 1, "--warm-up",
+                             "0s", "--timeout", "500ms")
+        thread.join()
+        for one in waiting:
+            one.close()
+    assert code == 3 and report["ok"] == 0, report
+    assert report["errors"]["by_class"] == {"timeout": 2}, report
 
 
 # ---- streams that listen ----
