@@ -135,7 +135,7 @@ void connection::confirm() noexcept {
 // Nothing stands before the requests of the scenario any more.
 void connection::ready() noexcept {
     if (is_exchanging()) {
-        return ask_next_text();
+        return next_ != nullptr ? ask_follow_up(*next_) : ask_next_text();
     }
     // The first handshake of a scenario that has one in each exchange only shows that it goes.
     churns(pattern::session_churn) && has_session() ? end_session() : become_free();
@@ -154,6 +154,7 @@ void connection::become_free() noexcept {
 void connection::ask(std::int64_t due_ns) noexcept {
     due_ns_ = due_ns;
     began_ns_ = now_ns();
+    next_ = nullptr;
     if (reopens()) {
         return open();
     }
@@ -177,25 +178,39 @@ void connection::ask_next_text() noexcept {
     send(text.begin, text.id_at, plan_.texts[number].end);
 }
 
-bool connection::go_on() noexcept {
+bool connection::go_on(bool goes_on) noexcept {
     next_ = dialogue_ ? dialogue_->next() : nullptr;
     if (next_ == nullptr) {
         return false;
     }
     const std::int64_t pause_ns = dialogue_->pause_ns();
-    if (pause_ns <= 0) {
+    next_ns_ = now_ns() + pause_ns;
+    if (!goes_on) {
+        lose_link();
+    } else if (pause_ns <= 0) {
         ask_follow_up(*next_);
     } else {
-        phase_ = phase::pausing;
-        plan_.loop->timers().arm(pause_, now_ns() + pause_ns);
+        pause();
     }
     return true;
+}
+
+// The server may end a connection after any answer (RFC 9112 §9.6): the dialogue does not.
+void connection::lose_link() noexcept {
+    phase_ = phase::losing;
+    pause_.cancel();
+    link_->close();
+}
+
+void connection::pause() noexcept {
+    phase_ = phase::pausing;
+    plan_.loop->timers().arm(pause_, next_ns_);
 }
 
 void connection::on_pause(io::timer&, void* owner) noexcept {
     connection& self = *static_cast<connection*>(owner);
     if (self.phase_ == phase::pausing) {
-        self.ask_follow_up(*self.next_);
+        self.open_ ? self.ask_follow_up(*self.next_) : self.open();
     }
 }
 
@@ -280,13 +295,12 @@ void connection::on_reply(const reply_end& reply) noexcept {
         forget_session();
         return finish(how);
     }
-    if (how.what == fault::none && reply.goes_on) {
-        if (go_on()) {
-            return;
-        }
-        if (churns(pattern::session_churn) && has_session()) {
-            return end_session();
-        }
+    if (how.what == fault::none && go_on(reply.goes_on)) {
+        return;
+    }
+    const bool churned = churns(pattern::session_churn) && has_session();
+    if (how.what == fault::none && reply.goes_on && churned) {
+        return end_session();
     }
     // What comes late through a link that is one stream would be taken for the next answer.
     const bool lost_count = how.what == fault::wrong_id || how.what == fault::malformed;
@@ -331,6 +345,9 @@ void connection::forget_session() noexcept {
 void connection::on_lost() noexcept {
     if (phase_ == phase::free || phase_ == phase::deleting) {
         return close();
+    }
+    if (phase_ == phase::pausing && link_->keeps_sessions()) {
+        return lose_link();
     }
     set_example({});
     finish({fault::closed});
@@ -393,8 +410,13 @@ void connection::finish(const verdict& how) noexcept {
 }
 
 void connection::close() noexcept {
-    if (phase_ >= phase::initializing && phase_ < phase::closing) {
-        phase_ = phase::closing;
+    if (phase_ < phase::initializing || phase_ >= phase::closing) {
+        return;
+    }
+    const bool lost = std::exchange(phase_, phase::closing) == phase::losing;
+    if (!open_) {
+        on_closed(0);
+    } else if (!lost) {
         link_->close();
     }
 }
@@ -406,6 +428,10 @@ void connection::on_closed(int os_errno) noexcept {
     }
     if (std::exchange(parking_, false) && !leaving_) {
         return become_free();
+    }
+    if (phase_ == phase::losing || (phase_ == phase::pausing && link_->keeps_sessions())) {
+        plan_.watcher->on_reconnect();
+        return pause();
     }
     const bool last_words = phase_ == phase::deleting && !is_exchanging();
     if (phase_ >= phase::initializing && phase_ < phase::closing && phase_ != phase::free &&

@@ -105,7 +105,8 @@ class connection final : private link_user {
         expecting,   // a TLS ticket, which the handshakes to come need
         free,
         asking,
-        pausing,  // between two requests of a dialogue
+        losing,   // the link, between two requests of a dialogue: on_closed() is still to come
+        pausing,  // between the two, perhaps without a link
         deleting,
         closing,  // on_closed() is still to come
         gone,
@@ -123,8 +124,11 @@ class connection final : private link_user {
     bool send_own(const question& what) noexcept;
     void ready() noexcept;
     void ask_next_text() noexcept;
-    // Asks what follows in a dialogue; false when that was all.
-    bool go_on() noexcept;
+    // Asks what follows in a dialogue, through another link if this one does not go on; false when
+    // that was all.
+    bool go_on(bool goes_on) noexcept;
+    void lose_link() noexcept;
+    void pause() noexcept;
     void ask_follow_up(const question& next) noexcept;
     void end_exchange(const verdict& how, bool goes_on) noexcept;
     void end_session() noexcept;
@@ -172,6 +176,7 @@ class connection final : private link_user {
     std::unique_ptr<dialogue> dialogue_;
     answer_taker* taker_;
     const question* next_ = nullptr;  // of the dialogue, after the pause
+    std::int64_t next_ns_ = 0;        // … which ends then
     std::string follow_up_;           // … rendered
     io::timer pause_{&connection::on_pause, this};
     std::uint16_t status_ = 200;  // of the last reply

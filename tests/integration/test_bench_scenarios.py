@@ -466,6 +466,55 @@ def test_a_task_that_never_ends_is_given_up(bench, scripted, poll_ms):
 
 
 @pytest.mark.asan
+@pytest.mark.parametrize("revision", (MODERN, "2025-11-25"))
+@pytest.mark.parametrize("closes", ("said", "while idle"))
+def test_a_dialogue_goes_on_through_another_connection(bench, scripted, revision, closes):
+    """A server that ends each connection after its answer: the tasks were never looked at, and
+    counted as good; those whose pause met the end were errors."""
+    looks = {}
+
+    def script(request):
+        if request.rpc_method == "initialize":
+            return http(message(request), headers="Mcp-Session-Id: s\r\n")
+        if request.rpc_method == "tasks/result":
+            return http(message(request, {"content": []}), headers="Connection: close\r\n")
+        if request.rpc_method not in ("tools/call", "tasks/get"):
+            return http("", "202 Accepted")
+        name = request.message["params"].get("taskId", f"t{request.serial}")
+        looks[name] = looks.get(name, 0) + 1
+        ended = looks[name] == 3
+        task = {"taskId": name, "status": "completed" if ended else "working",
+                "pollInterval": 1200, "pollIntervalMs": 1200, "result": {"content": []}}
+        if closes == "while idle" and not ended:
+            # The scripted server looks for these words in all that it sends.
+            task["statusMessage"] = "Connection: close"
+        if request.rpc_method == "tools/call":
+            task["resultType"] = "task"
+            task["task"] = dict(task)
+        return http(message(request, task),
+                    headers="Connection: close\r\n" if closes == "said" else "")
+    words = ("--poll", "10ms") if closes == "said" else ()
+    code, report = bench(scripted(script).url, "tasks", *ECHO, "-r", revision, *words, "-n", 2,
+                         "-c", 2, "--warm-up", "0s")
+    assert code == 0 and report["ok"] == 2 and report["polls"] >= 4, (report, looks)
+    assert list(looks.values()) == [3, 3] and report["reconnects"] >= 4
+
+
+@pytest.mark.asan
+def test_rounds_with_a_connection_for_each(bench, scripted):
+    def script(request):
+        asked = {"resultType": "input_required", "requestState": "s",
+                 "inputRequests": {"a": {"method": "roots/list"}}}
+        answered = "inputResponses" in request.message["params"]
+        return http(message(request, {"resultType": "complete", "content": []} if answered
+                            else asked), headers="Connection: close\r\n")
+    server = scripted(script)
+    code, report = bench(server.url, "rounds", *ECHO, *brief(5))
+    assert code == 0 and report["ok"] == 5 and report["questions"] == 5, report
+    assert len(server.requests) == 10
+
+
+@pytest.mark.asan
 def test_a_unix_server_whose_queue_is_full(bench, tmp_path):
     """It accepts the connection that begins the run, and none after that."""
     path = str(tmp_path / "s")
