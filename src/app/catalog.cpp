@@ -1,5 +1,6 @@
 // Registration, before the start and while a server runs (include/pillion/server.hpp).
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -123,6 +124,7 @@ bool catalog::has_template(std::string_view uri_template) const {
 bool server::update(const std::function<void(catalog&)>& edit, std::string* fault) {
     const std::lock_guard one_at_a_time(state_->update_mutex);
     detail::definitions next = state_->defs;
+    const std::uint32_t before_edit = next.registrations;
     next.offered_tools = next.offered_tools || !next.tools.empty();
     for (const auto& tool : next.tools) {
         next.offered_tasks = next.offered_tasks || tool->terms.support != task_support::forbidden;
@@ -133,10 +135,11 @@ bool server::update(const std::function<void(catalog&)>& edit, std::string* faul
     edit(open);
     std::string why;
     std::vector<std::string> warnings;
-    mcp::apply_operator_limits(next, warnings);
-    mcp::apply_operator_icons(next, warnings);
+    // Of what is new: the other definitions are in use, and stay if this is refused.
+    mcp::apply_operator_limits(next, warnings, before_edit);
+    mcp::apply_operator_icons(next, warnings, before_edit);
     // What they name may have been removed, or come later.
-    mcp::apply_operator_scopes(next, why);
+    mcp::apply_operator_scopes(next, why, before_edit);
     std::shared_ptr<const mcp::registry> frozen = mcp::registry::freeze(next, why, warnings);
     if (frozen == nullptr) {
         log::warn("registry.update_refused", {log::kv("reason", why)});

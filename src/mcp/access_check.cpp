@@ -1,7 +1,5 @@
 #include "mcp/access_check.hpp"
 
-#include <algorithm>
-
 #include "auth/scopes.hpp"
 #include "base/log.hpp"
 #include "mcp/engine.hpp"
@@ -92,33 +90,40 @@ void forbid(request& r, const detail::scope_list& needed, fault& why) {
                log::kv("scope", r.lacking)});
 }
 
-// The entry of that name, or null.
+// Gives the scopes to what has that name, if it was registered after the `since`th. False: nothing
+// has it.
 template <class List, class NameOf>
-typename List::value_type::element_type* find_named(const List& list, std::string_view name,
-                                                    NameOf&& name_of) {
-    const auto found = std::find_if(list.begin(), list.end(),
-                                    [&](const auto& one) { return name_of(*one) == name; });
-    return found == list.end() ? nullptr : found->get();
+bool guard_named(const List& list, const detail::operator_scopes& rule, std::uint32_t since,
+                 NameOf&& name_of) {
+    bool known = false;
+    for (const auto& one : list) {
+        known = known || name_of(*one) == rule.name;
+        if (name_of(*one) == rule.name && one->serial > since) {
+            one->scopes = rule.scopes;
+        }
+    }
+    return known;
 }
 
-detail::scope_list* scopes_of(detail::definitions& to, const detail::operator_scopes& rule) {
+bool apply_rule(const detail::operator_scopes& rule, detail::definitions& to, std::uint32_t since) {
     using kind = detail::operator_scopes::kind;
-    if (rule.of == kind::tool) {
-        auto* const found = find_named(to.tools, rule.name,
-                                       [](const auto& t) -> const std::string& { return t.name; });
-        return found == nullptr ? nullptr : &found->scopes;
+    const auto name = [](const auto& one) -> const std::string& { return one.name; };
+    const auto uri = [](const auto& one) -> const std::string& { return one.uri; };
+    switch (rule.of) {
+        case kind::tool:
+            return guard_named(to.tools, rule, since, name);
+        case kind::prompt:
+            return guard_named(to.prompts, rule, since, name);
+        case kind::resource:
+            return guard_named(to.resources, rule, since, uri);
+        default:
+            break;
     }
-    if (rule.of == kind::prompt) {
-        auto* const found = find_named(to.prompts, rule.name,
-                                       [](const auto& p) -> const std::string& { return p.name; });
-        return found == nullptr ? nullptr : &found->scopes;
+    if (find_method(rule.name) == method_id::unknown) {
+        return false;
     }
-    if (rule.of == kind::resource) {
-        auto* const found = find_named(to.resources, rule.name,
-                                       [](const auto& x) -> const std::string& { return x.uri; });
-        return found == nullptr ? nullptr : &found->scopes;
-    }
-    return find_method(rule.name) == method_id::unknown ? nullptr : &to.method_scopes[rule.name];
+    to.method_scopes[rule.name] = rule.scopes;
+    return true;
 }
 
 }  // namespace
@@ -148,17 +153,14 @@ bool check_reference_access(request& r, fault& why) {
     return check_access(r, reference_scopes(r), why);
 }
 
-bool apply_operator_scopes(detail::definitions& to, std::string& fault) {
+bool apply_operator_scopes(detail::definitions& to, std::string& fault, std::uint32_t since) {
     constexpr const char* kinds[] = {"tools.", "prompts.", "resources.", "methods."};
     bool good = true;
     for (const detail::operator_scopes& rule : to.guards) {
-        detail::scope_list* const scopes = scopes_of(to, rule);
-        if (scopes == nullptr) {
+        if (!apply_rule(rule, to, since)) {
             good = false;
             fault = kinds[static_cast<std::size_t>(rule.of)] + rule.name +
                     ".scopes: there is nothing of that name";
-        } else if (*scopes != rule.scopes) {
-            *scopes = rule.scopes;
         }
     }
     return good;

@@ -4,6 +4,8 @@
 // Thread: the request's shard.
 #pragma once
 
+#include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "mcp/definitions.hpp"
@@ -25,9 +27,9 @@ bool check_resource_access(request& r, std::string_view uri, fault& why);
 // … for the prompt or resource whose arguments params.ref asks to complete.
 bool check_reference_access(request& r, fault& why);
 
-// Puts what the operator says into the definitions, over what these say; those that have it already
-// are not written to. False with a fault where it names what is not there, the rest is done.
-// REQUIRES: nobody calls what is new yet.
-bool apply_operator_scopes(detail::definitions& to, std::string& fault);
+// Puts what the operator says into the definitions that were registered after the `since`th, over
+// what these say, and into those of methods. False with a fault where it names what is not there,
+// the rest is done. REQUIRES: nobody calls what is new yet.
+bool apply_operator_scopes(detail::definitions& to, std::string& fault, std::uint32_t since = 0);
 
 }  // namespace pillion::mcp

@@ -100,7 +100,6 @@ struct tool_definition {
     std::chrono::milliseconds heartbeat{0};    // 0: none
     task_terms terms;
     tool_limits calls;
-    bool operated = false;                 // the operator's limits are in it
     std::shared_ptr<mcp::tool_gate> gate;  // null: none of these; its state outlives registries
     std::optional<bool> read_only;
     std::optional<bool> destructive;

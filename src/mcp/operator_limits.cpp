@@ -59,32 +59,39 @@ void apply(const detail::operator_limits& from, detail::tool_definition& to,
 
 }  // namespace
 
-void apply_operator_limits(detail::definitions& to, std::vector<std::string>& warnings) {
+void apply_operator_limits(detail::definitions& to, std::vector<std::string>& warnings,
+                           std::uint32_t since) {
     for (const detail::operator_limits& one : to.operators) {
-        const auto found = std::find_if(to.tools.begin(), to.tools.end(), [&one](const auto& tool) {
-            return tool->name == one.tool;
-        });
-        if (found == to.tools.end()) {
+        bool known = false;
+        for (const auto& tool : to.tools) {
+            known = known || tool->name == one.tool;
+            if (tool->name == one.tool && tool->serial > since) {
+                apply(one, *tool, warnings);
+            }
+        }
+        if (!known) {
             warnings.push_back("tools." + one.tool + ": there is no such tool");
-        } else if (!(*found)->operated) {
-            (*found)->operated = true;
-            apply(one, **found, warnings);
         }
     }
 }
 
-void apply_operator_icons(detail::definitions& to, std::vector<std::string>& warnings) {
+void apply_operator_icons(detail::definitions& to, std::vector<std::string>& warnings,
+                          std::uint32_t since) {
     for (const detail::operator_icons& one : to.icons) {
         bool known = false;
+        const auto apply_to = [&](const std::string& name, auto& definition) {
+            known = known || name == one.name;
+            if (name == one.name && definition.serial > since) {
+                definition.icons = one.icons;
+            }
+        };
         if (one.of_prompt) {
             for (const auto& prompt : to.prompts) {
-                known = known || prompt->name == one.name;
-                prompt->icons = prompt->name == one.name ? one.icons : prompt->icons;
+                apply_to(prompt->name, *prompt);
             }
         } else {
             for (const auto& resource : to.resources) {
-                known = known || resource->uri == one.name;
-                resource->icons = resource->uri == one.name ? one.icons : resource->icons;
+                apply_to(resource->uri, *resource);
             }
         }
         if (!known) {

@@ -2,6 +2,7 @@
 // the one that registers or updates.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -9,14 +10,15 @@
 
 namespace pillion::mcp {
 
-// Lets what `to.operators` says (limits, effects, icons) win over the tools' own definitions, once
-// for each definition, so that an update does it for those it adds. What cannot be meant (no such
-// tool, a queue without places to wait for) is told in `warnings`, a line each. REQUIRES: nobody
-// calls the tools yet that are new.
-void apply_operator_limits(detail::definitions& to, std::vector<std::string>& warnings);
+// Lets what `to.operators` says (limits, effects, icons) win over the tools' own definitions, of
+// those that were registered after the `since`th: an update shares the others with the registry in
+// use, and may be refused. What cannot be meant (no such tool, a queue without places to wait for)
+// is told in `warnings`, a line each.
+void apply_operator_limits(detail::definitions& to, std::vector<std::string>& warnings,
+                           std::uint32_t since = 0);
 
-// The same of the icons of prompts, resources and templates. Only what is rendered is changed,
-// which nobody reads but the thread that registers.
-void apply_operator_icons(detail::definitions& to, std::vector<std::string>& warnings);
+// The same of the icons of prompts, resources and templates.
+void apply_operator_icons(detail::definitions& to, std::vector<std::string>& warnings,
+                          std::uint32_t since = 0);
 
 }  // namespace pillion::mcp

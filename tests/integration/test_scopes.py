@@ -11,7 +11,7 @@ import pytest
 from http_client import Connection
 from mcp_client import Client, LegacySse, RpcError, compact, modern_params
 from server_process import fixture_bin, run_program, wait_until
-from test_auth import ECHO, ask, client_of, metadata, refused
+from test_auth import ECHO, OPAQUE, ask, client_of, metadata, refused
 from tokens import Issuer, listed
 
 pytestmark = [pytest.mark.asan, pytest.mark.tls]
@@ -321,3 +321,31 @@ def test_rules_wait_for_a_restart_and_say_so(configured, tmp_path):
     (tmp_path / "pillion.yaml").write_text(re.sub("tools:echo", "other", RULES), encoding="utf-8")
     server.process.send_signal(signal.SIGHUP)
     assert "tools" in server.wait_for_log("config.reloaded") + "".join(server.log)
+
+
+GUARDED = """
+tools:
+  search_files: {{scopes: [{}]}}
+  one: {{description: x, command: {{argv: [echo, "{}"]}}}}
+"""
+SEARCH = {"name": "search_files", "arguments": {"pattern": "x"}}
+
+
+@pytest.mark.parametrize("more, said", [
+    ("methods: {tools/call: {scopes: files:read}}\n", "config.needs_restart"),
+    ("  two: {description: x, command: {argv: [echo]}, input: {type: object, properties: "
+     "{a: {pattern: '(?=x)'}}}}\n", "config.refused"),
+], ids=["taken", "refused"])
+def test_rules_wait_beside_tools_that_change(start_pillion, tmp_path, more, said):
+    """They counted at once where a tool of the file changed as well, even if it was refused."""
+    tokens, path = tmp_path / "tokens", tmp_path / "pillion.yaml"
+    tokens.write_text(listed("reader", OPAQUE, "files:read") + listed("all", OPAQUE[::-1],
+                                                                      "files:search"))
+    path.write_text(GUARDED.format("files:search", 1), encoding="ascii")
+    server = start_pillion("--config", path, "--auth-tokens", tokens)
+    path.write_text(GUARDED.format("files:read", 2) + more, encoding="ascii")
+    server.process.send_signal(signal.SIGHUP)
+    server.wait_for_log(said)
+    response = ask(server.address, OPAQUE, method="tools/call", params=SEARCH)
+    assert response.status == 403 and 'scope="files:search"' in response["WWW-Authenticate"]
+    assert ask(server.address, OPAQUE[::-1], method="tools/call", params=SEARCH).status == 200

@@ -7,6 +7,8 @@
 
 #include <pillion/testing.hpp>
 
+#include "app/server_state.hpp"
+
 namespace pillion {
 namespace {
 
@@ -124,6 +126,45 @@ TEST_F(Catalog, AChangeThatCouldNotBeStartedIsRefusedWhole) {
     EXPECT_EQ(names_in(c.request("tools/list"), "tools"), "first second ");
     EXPECT_EQ(c.call("first").text(), "old");
     EXPECT_TRUE(c.take_notifications().empty());
+}
+
+// The operator's word was written into the definitions that were in use before the update was
+// refused: a reload that failed had opened, or closed, tools.
+TEST_F(Catalog, TheOperatorsWordIsForWhatIsNew) {
+    using kind = detail::operator_scopes::kind;
+    s.prompt("p").run(
+        [](context& ctx, json::view) -> task<prompt_result> { co_return ctx.prompt(); });
+    s.resource("x://r").name("r").text("r");
+    detail::definitions& all = s.state().defs;
+    all.guards = {{kind::tool, "first", {"a"}}};
+    client c(s);
+    const auto before = all.tools[0];
+    all.guards = {{kind::tool, "first", {"b"}},
+                  {kind::tool, "third", {"b"}},
+                  {kind::prompt, "p", {"b"}},
+                  {kind::resource, "x://r", {"b"}}};
+    all.operators.resize(2);
+    all.operators[0].tool = "first";
+    all.operators[0].timeout = 1s;
+    all.operators[1].tool = "third";
+    all.operators[1].timeout = 1s;
+    all.icons = {{true, "p", {icon("https://i.example/p.png")}},
+                 {false, "x://r", {icon("https://i.example/r.png")}}};
+    const auto is_as_before = [&] {
+        EXPECT_EQ(all.tools[0], before);
+        EXPECT_EQ(all.tools[0]->scopes, detail::scope_list{"a"});
+        EXPECT_EQ(all.tools[0]->timeout, 0s);
+        EXPECT_TRUE(all.prompts[0]->scopes.empty());
+        EXPECT_TRUE(all.prompts[0]->icons.empty());
+        EXPECT_TRUE(all.resources[0]->scopes.empty());
+        EXPECT_TRUE(all.resources[0]->icons.empty());
+    };
+    EXPECT_FALSE(s.update([](catalog& to) { to.tool("first").about("twice").run(say_new); }));
+    is_as_before();
+    ASSERT_TRUE(s.update([](catalog& to) { to.tool("third").about("c").run(say_new); }));
+    is_as_before();
+    EXPECT_EQ(all.tools[2]->scopes, detail::scope_list{"b"});
+    EXPECT_EQ(all.tools[2]->timeout, 1s);
 }
 
 TEST_F(Catalog, WhatWasOfferedOnceStaysAListIfEmpty) {
