@@ -29,15 +29,14 @@ std::string key_reader::path_of(const config_value& value, std::string path) con
                                                                           : path;
 }
 
-bool key_reader::read_secret(key_id id, std::string& secret) {
+bool key_reader::read_secret(key_id id, settings& to, std::string& secret) {
     const config_value& value = of(id);
     secret = value.text();
     std::string why;
     if (!value.from_flag && !secret.starts_with(file_prefix)) {
         return true;
     }
-    const std::string path =
-        path_of(value, secret.substr(value.from_flag ? 0 : file_prefix.size()));
+    std::string path = path_of(value, secret.substr(value.from_flag ? 0 : file_prefix.size()));
     if (!read_whole_file(path, secret, why)) {
         // The name may hold what a variable held.
         fault(id, 0, (value.from_flag ? shown_path(path) : std::string("the file")) + ": " + why);
@@ -46,6 +45,7 @@ bool key_reader::read_secret(key_id id, std::string& secret) {
     if (secret.ends_with('\n')) {
         secret.pop_back();
     }
+    to.watched.push_back(std::move(path));
     return true;
 }
 

@@ -52,9 +52,9 @@ class key_reader {
     const std::string& folder() const noexcept { return folder_; }
     // The `index`th file that a key names. False with a fault; else the file is one to be watched.
     bool read_file(key_id id, std::size_t index, settings& to, std::string& text);
-    // A secret: the value, or the text of the file it names. False with a fault, which shows the
-    // name of the file and nothing of the secret.
-    bool read_secret(key_id id, std::string& secret);
+    // A secret: the value, or the text of the file it names, which is one to be watched. False with
+    // a fault, which shows the name of the file and nothing of the secret.
+    bool read_secret(key_id id, settings& to, std::string& secret);
     // A name of a file that a value gave, as it can be opened.
     std::string path_of(const config_value& value, std::string path) const;
 

@@ -16,7 +16,7 @@ constexpr std::int64_t remembered_ms_max = 600'000;
 }  // namespace
 
 bool read_introspection_settings(key_reader& from, const std::vector<std::string>& audiences,
-                                 auth::auth_options& made) {
+                                 auth::auth_options& made, settings& to) {
     const auto refuse = [&from](key_id id, const std::string& why) {
         from.fault(id, 0, why);
         return false;
@@ -46,7 +46,7 @@ bool read_introspection_settings(key_reader& from, const std::vector<std::string
     }
     rules.audiences = audiences;
     std::string secret;
-    if (!from.read_secret(key_id::introspection_secret, secret)) {
+    if (!from.read_secret(key_id::introspection_secret, to, secret)) {
         return false;
     }
     const bool empty = secret.empty();

@@ -13,7 +13,7 @@ namespace pillion::app {
 
 // Adds to `made` who is to be asked about tokens. False with faults.
 bool read_introspection_settings(key_reader& from, const std::vector<std::string>& audiences,
-                                 auth::auth_options& made);
+                                 auth::auth_options& made, settings& to);
 
 // Whom requests of ours believe. False with faults.
 bool read_authorities(key_reader& from, const auth::auth_options& made, settings& to);

@@ -93,7 +93,7 @@ class settings_maker : private key_reader {
         caps.bytes = size(key_id::task_bytes, caps.bytes);
         s.tasks = std::make_shared<mcp::memory_task_store>(caps);
         to.random_state_keys = !given(key_id::state_keys);
-        s.state_keys = to.random_state_keys ? crypto::key_ring::random() : read_state_keys();
+        s.state_keys = to.random_state_keys ? crypto::key_ring::random() : read_state_keys(to);
     }
 
  private:
@@ -383,7 +383,7 @@ class settings_maker : private key_reader {
         }
         made.first_scopes = of(key_id::auth_scopes).texts;
         read_grants(made);
-        good = read_introspection_settings(*this, audiences, made) &&
+        good = read_introspection_settings(*this, audiences, made, to) &&
                read_authorities(*this, made, to) && good;
         good = read_tokens(to, made) && good;
         good = read_api_keys(*this, to, made) && good;
@@ -448,10 +448,10 @@ class settings_maker : private key_reader {
         return made != nullptr;
     }
 
-    std::shared_ptr<const crypto::key_ring> read_state_keys() {
+    std::shared_ptr<const crypto::key_ring> read_state_keys(settings& to) {
         std::string secret;
         std::string why;
-        if (!read_secret(key_id::state_keys, secret)) {
+        if (!read_secret(key_id::state_keys, to, secret)) {
             return nullptr;
         }
         auto keys = crypto::key_ring::parse(secret, why);

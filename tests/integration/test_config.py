@@ -402,6 +402,19 @@ def test_stdio_reloads(io, config):
         stdio.close()
 
 
+def test_secrets_that_flags_name_are_read_again(start, tmp_path):
+    """Without --config SIGHUP had nothing to reload, and keys could not be exchanged."""
+    secret = tmp_path / "keys"
+    secret.write_text(KEYS[0], encoding="ascii")
+    server = start("--state-keys", secret)
+    secret.write_text("no key", encoding="ascii")
+    assert "--state-keys" in reload(server, "config.refused")
+    (tmp_path / "new").write_text(KEYS[1], encoding="ascii")
+    seen = len(server.log)
+    (tmp_path / "new").rename(secret)  # and without SIGHUP, as other files
+    wait_until(lambda: any("config.reloaded" in line for line in server.log[seen:]))
+
+
 def test_a_signal_while_it_drains(start, config):
     path = config("")
     server = start("--config", path)
