@@ -4,6 +4,9 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "app/bridge_host.hpp"
 #include "app/leak_report.hpp"
@@ -12,6 +15,7 @@
 #include "base/limits.hpp"
 #include "base/log.hpp"
 #include "io/blocking_pool.hpp"
+#include "io/file_watch.hpp"
 #include "io/signals.hpp"
 #include "io/stdio_stream.hpp"
 #include "mcp/engine.hpp"
@@ -33,6 +37,8 @@ class stdio_runner {
           loop_(std::move(with)),
           engine_(std::make_unique<mcp::engine>(service_, loop_, 0)),
           bridge_(s, pool_),
+          renewed_(
+              loop_, [this] { reload(); }, limits::tls_files_quiet_ms),
           limit_(&stdio_runner::on_limit, this) {
         transport_ = std::make_unique<mcp::stdio_transport>(
             *engine_, std::make_unique<io::stdio_stream>(loop_), [this] { on_pipe_end(); });
@@ -47,8 +53,11 @@ class stdio_runner {
         }
         loop_.set_output(set().output);
         log::start_writer();
+        // What changes while the servers behind us come up is read when we serve.
+        static_cast<void>(watch(set().watched));
         // Nobody is listened to before: who asks first finds all tools.
         bridge_.bring_up(loop_, set().servers);
+        renewed_.start();
         transport_->start();
         const bool watched = signals.start();
         if (!watched) {
@@ -73,8 +82,9 @@ class stdio_runner {
             std::_Exit(EXIT_FAILURE);
         }
         signals.close();
+        renewed_.close();
         bridge_.close();
-        while (!signals.closed() || config_.busy() || !bridge_.idle()) {
+        while (!signals.closed() || !renewed_.closed() || config_.busy() || !bridge_.idle()) {
             loop_.run_one(10'000'000);
         }
         transport_.reset();
@@ -91,7 +101,7 @@ class stdio_runner {
 
     void on_signal(int number) {
         if (number == SIGHUP) {
-            return config_.request(pool_, loop_, [this](const auto& to, auto&) { change(to); });
+            return reload();
         }
         if (draining_) {
             return hurry();
@@ -99,11 +109,27 @@ class stdio_runner {
         begin_drain();
     }
 
+    void reload() {
+        config_.request(pool_, loop_, [this](const auto& to, auto&) { change(to); });
+    }
+
+    // Whether they are others than before.
+    bool watch(const std::vector<std::string>& paths) {
+        if (!paths.empty() && !renewed_.change(paths)) {
+            log::warn("files.not_watched", {log::kv("then", "SIGHUP reads them again")});
+        }
+        return std::exchange(watched_, paths) != paths;
+    }
+
     // Null: they were refused.
     void change(const reloader::settings_ref& to) {
         service_.note_configuration(to != nullptr);
         if (to == nullptr) {
             return;
+        }
+        if (!renewed_.closing() && watch(to->watched)) {
+            // What happened to those since they were read, nobody saw.
+            reload();
         }
         loop_.set_output(to->output);
         bridge_.change(to->servers);
@@ -164,6 +190,8 @@ class stdio_runner {
     std::unique_ptr<mcp::engine> engine_;
     std::unique_ptr<mcp::stdio_transport> transport_;
     bridge_host bridge_;
+    io::file_watch renewed_;
+    std::vector<std::string> watched_;  // by it
     io::timer limit_;
     bool draining_ = false;
     bool hurried_ = false;

@@ -402,6 +402,23 @@ def test_stdio_reloads(io, config):
         stdio.close()
 
 
+def test_stdio_takes_over_a_changed_file(io, config, tmp_path):
+    """Over stdio only SIGHUP did, which who starts a server as a child has no reason to send."""
+    path = config("limits: {body: 4KiB}\n")
+    stdio = Stdio(fixture_bin(), "--io", io, "--config", path, rev="D")
+    try:
+        stdio.open()
+        long = {"name": "echo", "arguments": {"text": "x" * 3000}}
+        assert not stdio.request("tools/call", long).get("isError")
+        for text, code in (("1KiB", -32005), ("4KiB", None), ("2KiB", -32005)):
+            (tmp_path / "new").write_text(f"limits: {{body: {text}}}\n", encoding="ascii")
+            (tmp_path / "new").rename(path)
+            wait_until(lambda: stdio.call("tools/call", long)[0].get("error", {}).get(
+                "code") == code)  # pylint: disable=cell-var-from-loop
+    finally:
+        stdio.close()
+
+
 def test_secrets_that_flags_name_are_read_again(start, tmp_path):
     """Without --config SIGHUP had nothing to reload, and keys could not be exchanged."""
     secret = tmp_path / "keys"
