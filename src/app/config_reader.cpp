@@ -251,6 +251,7 @@ class file_reader {
             return refuse(key, node, hidden);
         }
         value.places.push_back(node.at);
+        value.hidden = value.hidden || hidden;
     }
 
     // Whether the file's own type is the key's; makes `text` its plain spelling.

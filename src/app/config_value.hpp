@@ -18,6 +18,7 @@ struct config_value {
     bool given = false;
     bool from_flag = false;  // or from the environment: not from the file
     bool from_environment = false;
+    bool hidden = false;             // a secret, or holds what a variable held: never shown
     std::vector<std::string> texts;  // as meant; booleans and numbers in their plain spelling
     std::vector<file_place> places;  // of each text, where they are from the file
     std::vector<std::string> names;  // text_map: of each text

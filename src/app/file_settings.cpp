@@ -21,7 +21,7 @@ void read_prompts(key_reader& from, settings& to) {
         std::vector<sidecar::prompt_file> found;
         // Those to come, too, and whatever the prompt in a file is called.
         to.watched.push_back(folder + "/*.md");
-        if (!read_prompt_folder(folder, found, faults)) {
+        if (!read_prompt_folder(folder, folders.hidden ? "the folder" : folder, found, faults)) {
             for (const std::string& one : faults) {
                 from.fault(key_id::prompt_folders, i, one);
             }

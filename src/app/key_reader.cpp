@@ -29,6 +29,10 @@ std::string key_reader::path_of(const config_value& value, std::string path) con
                                                                           : path;
 }
 
+std::string key_reader::shown_file(const config_value& value, const std::string& path) {
+    return value.hidden ? "the file" : shown_path(path);
+}
+
 bool key_reader::read_secret(key_id id, settings& to, std::string& secret) {
     const config_value& value = of(id);
     secret = value.text();
@@ -38,8 +42,7 @@ bool key_reader::read_secret(key_id id, settings& to, std::string& secret) {
     }
     std::string path = path_of(value, secret.substr(value.from_flag ? 0 : file_prefix.size()));
     if (!read_whole_file(path, secret, why)) {
-        // The name may hold what a variable held.
-        fault(id, 0, (value.from_flag ? shown_path(path) : std::string("the file")) + ": " + why);
+        fault(id, 0, shown_file(value, path) + ": " + why);
         return false;
     }
     if (secret.ends_with('\n')) {
@@ -54,7 +57,7 @@ bool key_reader::read_file(key_id id, std::size_t index, settings& to, std::stri
     std::string path = path_of(value, value.texts[index]);
     std::string why;
     if (!read_whole_file(path, text, why)) {
-        fault(id, index, shown_path(path) + ": " + why);
+        fault(id, index, shown_file(value, path) + ": " + why);
         return false;
     }
     to.watched.push_back(std::move(path));

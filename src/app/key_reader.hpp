@@ -57,6 +57,8 @@ class key_reader {
     bool read_secret(key_id id, settings& to, std::string& secret);
     // A name of a file that a value gave, as it can be opened.
     std::string path_of(const config_value& value, std::string path) const;
+    // … and as faults may call it.
+    static std::string shown_file(const config_value& value, const std::string& path);
 
  protected:
     const config_table& keys_;

@@ -170,7 +170,8 @@ class head_reader {
 };
 
 // The names of a folder's prompts, in order.
-bool list_folder(const std::string& folder, std::vector<std::string>& to, std::string& fault) {
+bool list_folder(const std::string& folder, const std::string& called, std::vector<std::string>& to,
+                 std::string& fault) {
     namespace fs = std::filesystem;
     std::error_code failed;
     fs::directory_iterator at(folder, failed);
@@ -181,12 +182,12 @@ bool list_folder(const std::string& folder, std::vector<std::string>& to, std::s
             to.push_back(name);
         }
         if (to.size() > prompt_files_max) {
-            fault = shown_path(folder) + ": more than 1000 prompts";
+            fault = shown_path(called) + ": more than 1000 prompts";
             return false;
         }
     }
     if (failed) {
-        fault = shown_path(folder) + ": " + failed.message();
+        fault = shown_path(called) + ": " + failed.message();
         return false;
     }
     std::sort(to.begin(), to.end());
@@ -233,20 +234,20 @@ bool read_prompt_file(std::string_view name, std::string_view text, sidecar::pro
     return faults.size() == before;
 }
 
-bool read_prompt_folder(const std::string& folder, std::vector<sidecar::prompt_file>& to,
-                        std::vector<std::string>& faults) {
+bool read_prompt_folder(const std::string& folder, const std::string& called,
+                        std::vector<sidecar::prompt_file>& to, std::vector<std::string>& faults) {
     const std::size_t before = faults.size();
     std::vector<std::string> names;
     std::string fault;
-    if (!list_folder(folder, names, fault)) {
+    if (!list_folder(folder, called, names, fault)) {
         faults.push_back(fault);
         return false;
     }
     std::map<std::string, std::string> files;  // by the name of the prompt
     for (const std::string& name : names) {
-        const std::string path = folder + "/" + name;
+        const std::string path = called + "/" + name;
         std::string text;
-        if (!read_whole_file(path, text, fault)) {
+        if (!read_whole_file(folder + "/" + name, text, fault)) {
             faults.push_back(shown_path(path) + ": " + fault);
             continue;
         }

@@ -38,9 +38,9 @@ bool read_prompt_file(std::string_view name, std::string_view text, sidecar::pro
 
 // Reads all files of a folder whose names end in .md and do not begin with a dot, in the order of
 // their names; not those of folders in it. Each that is at fault is left out and told of:
-// "FILE:LINE:COLUMN: what". False when there is a fault.
-bool read_prompt_folder(const std::string& folder, std::vector<sidecar::prompt_file>& to,
-                        std::vector<std::string>& faults);
+// "FILE:LINE:COLUMN: what", with `called` for the folder. False when there is a fault.
+bool read_prompt_folder(const std::string& folder, const std::string& called,
+                        std::vector<sidecar::prompt_file>& to, std::vector<std::string>& faults);
 
 // Registers them all. No two of one folder have one name; whoever else has one of them is the
 // catalog's business.

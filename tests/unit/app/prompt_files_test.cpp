@@ -128,7 +128,7 @@ TEST_F(prompt_folder, its_prompts) {
     std::filesystem::create_directory(folder_ + "/c.md");
     std::vector<sidecar::prompt_file> made;
     std::vector<std::string> faults;
-    ASSERT_TRUE(read_prompt_folder(folder_, made, faults)) << faults.front();
+    ASSERT_TRUE(read_prompt_folder(folder_, folder_, made, faults)) << faults.front();
     ASSERT_EQ(made.size(), 2U);
     EXPECT_EQ(made[0].name, "review");
     EXPECT_EQ(made[1].name, "b");
@@ -154,13 +154,22 @@ TEST_F(prompt_folder, its_faults) {
     put("d.md", "good");
     std::vector<sidecar::prompt_file> made;
     std::vector<std::string> faults;
-    EXPECT_FALSE(read_prompt_folder(folder_, made, faults));
+    EXPECT_FALSE(read_prompt_folder(folder_, folder_, made, faults));
     ASSERT_EQ(faults.size(), 2U);
     EXPECT_EQ(faults[0].rfind(folder_ + "/a.md:1:1: {{x}}", 0), 0U) << faults[0];
     EXPECT_NE(faults[1].find("c.md:1:1: the prompt of"), std::string::npos) << faults[1];
     EXPECT_EQ(made.size(), 2U);
-    EXPECT_FALSE(read_prompt_folder(folder_ + "/none", made, faults));
+    EXPECT_FALSE(read_prompt_folder(folder_ + "/none", folder_ + "/none", made, faults));
     EXPECT_NE(faults[2].find("none"), std::string::npos);
+    // A name that is not to be shown.
+    put("e.md", "---\nname: same\n---\nz");
+    faults.clear();
+    EXPECT_FALSE(read_prompt_folder(folder_, "X", made, faults));
+    EXPECT_FALSE(read_prompt_folder(folder_ + "/none", "X", made, faults));
+    ASSERT_EQ(faults.size(), 4U);
+    for (const std::string& one : faults) {
+        EXPECT_EQ(one.find(folder_), std::string::npos) << one;
+    }
 }
 
 }  // namespace

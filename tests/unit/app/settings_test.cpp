@@ -234,6 +234,21 @@ TEST(settings, a_bad_secret_is_not_shown) {
     }
 }
 
+// The names of files that variables held were shown, though none of that may be.
+TEST(settings, what_a_variable_held_is_not_shown) {
+    settings_case c;
+    c.variables["SECRET"] = "hunter2";
+    c.make(
+        "tls: {cert: plain.pem, key: '${SECRET}.key'}\nauth: {tokens: '/run/${SECRET}/tokens'}\n"
+        "prompt_files: {folders: '${SECRET}'}\n");
+    EXPECT_EQ(c.said().find("hunter2"), std::string::npos) << c.said();
+    EXPECT_EQ(c.said(),
+              "3:25: prompt_files.folders: \"the folder\": No such file or directory\n"
+              "1:13: tls.cert: \"plain.pem\": it cannot be read\n"
+              "1:29: tls.key: the file: it cannot be read\n"
+              "2:16: auth.tokens: the file: it cannot be read\n");
+}
+
 TEST(settings, what_no_file_says_outlives_a_reload) {
     settings_case c;
     const settings before = c.make("");
