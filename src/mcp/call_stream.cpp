@@ -59,6 +59,10 @@ bool call_stream::send(base::byte_buffer message) noexcept {
     return exchange_->send_event(std::move(message), {id, kept.write(id)});
 }
 
+bool call_stream::is_heard() const noexcept {
+    return (exchange_ != nullptr && !eof_) || session_->events().follower(number_);
+}
+
 bool call_stream::notify(request& /*r*/, base::byte_buffer message) noexcept {
     return send(std::move(message));
 }

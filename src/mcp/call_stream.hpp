@@ -25,12 +25,13 @@ class call_stream final : public reply_channel, private http::exchange_listener 
     void reply(request& r, base::byte_buffer message, std::uint16_t http_status) noexcept override;
     void drop(request& r) noexcept override;
     bool release(request& r, std::int64_t retry_ms) noexcept override;
+    bool is_heard() const noexcept override;
 
  private:
     call_stream(engine& e, http::exchange& ex, request& r);
     ~call_stream() = default;
 
-    void on_peer_eof() noexcept override {}
+    void on_peer_eof() noexcept override { eof_ = true; }
     void on_drained() noexcept override;
     void on_gone() noexcept override;
 
@@ -43,6 +44,7 @@ class call_stream final : public reply_channel, private http::exchange_listener 
     session_ref session_;
     std::uint32_t number_;
     std::uint64_t last_ = 0;  // sequence of the last event
+    bool eof_ = false;        // the client has hung up, or closed its sending side
 };
 
 }  // namespace pillion::mcp

@@ -482,7 +482,7 @@ void engine::cancel_here(const session* of, std::string_view key) noexcept {
 void engine::disconnected(request& r) noexcept {
     r.channel = nullptr;
     r.drained.set();
-    if (r.modern() && !r.replied) {
+    if (r.ends_with_client() && !r.replied) {
         r.outcome = "disconnected";
         note_end(r, 0);
         r.replied = true;

@@ -97,8 +97,8 @@ class engine {
     void cancel(const session_ref& of, json::view request_id) noexcept;
     // The same on this shard only; `key` as key_of() makes it.
     void cancel_here(const session* of, std::string_view key) noexcept;
-    // The client of this request went away. Modern requests stop; earlier ones run on without a
-    // reply (REVISIONS §5.5).
+    // The client of this request went away. Some stop (request::ends_with_client); others run on
+    // without a reply.
     void disconnected(request& r) noexcept;
     // The input of a pipe ended: every modern request that came through it has lost its client.
     // Returns how many there were.

@@ -135,9 +135,9 @@ void http_client::drop(request& /*r*/) noexcept {
 }
 
 void http_client::on_peer_eof() noexcept {
-    // From 2026-07-28 on a client that hangs up has cancelled. Earlier ones may have closed only
-    // their sending side, and their calls go on in any case.
-    if (live_ != nullptr && live_->modern()) {
+    // Clients of earlier revisions may have closed only their sending side, and their calls go on
+    // in any case.
+    if (live_ != nullptr && live_->ends_with_client()) {
         request& r = *live_;
         http::exchange& ex = detach();
         way_.shard_engine().disconnected(r);

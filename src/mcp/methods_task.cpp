@@ -82,6 +82,15 @@ class result_call final : public task_watcher, public desk_call {
             request_.channel->notify(request_, std::move(out));
         }
     }
+    // A stream that has lost its connection may be come back to; who asks anew does not mean to,
+    // and what was asked on it would be lost.
+    void on_newer_call() noexcept override {
+        reply_channel* const way = request_.channel;
+        if (way != nullptr && !way->is_heard()) {
+            engine_.disconnected(request_);
+            way->drop(request_);
+        }
+    }
     coro::event& ended() noexcept { return ended_; }
 
  private:

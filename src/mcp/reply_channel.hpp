@@ -54,6 +54,8 @@ class reply_channel {
         static_cast<void>(r);
         return nullptr;
     }
+    // Whether somebody hears what is said now. If not, it is kept for who may come back.
+    virtual bool is_heard() const noexcept { return true; }
     // Whether the reply's HTTP status tells the client how it went.
     virtual bool has_status() const noexcept { return false; }
     // True for stdio, where nothing but messages tells the client that a stream has ended.

@@ -93,6 +93,11 @@ struct request_state : base::list_hook<in_flight_tag> {
     json::view parse(std::string_view text, const json::parse_limits& most = {}) noexcept;
 
     bool modern() const noexcept { return mcp::is_modern(rev); }
+    // A client that hangs up wants no more of it: a call of 2026-07-28 is cancelled (REVISIONS
+    // §5.5), and a tasks/result waits only; whoever still wants to know asks again.
+    bool ends_with_client() const noexcept {
+        return modern() || mid == mcp::method_id::tasks_result;
+    }
     // What the server offered when this request began: the same until its end.
     const mcp::registry& registered() const noexcept { return *served_from.offers; }
 

@@ -139,6 +139,13 @@ void task_desk::pass_on(std::uint64_t call_number, std::string_view message) noe
     }
 }
 
+void task_desk::give_way(std::uint64_t call_number) noexcept {
+    const auto at = calls_.find(call_number);
+    if (at != calls_.end()) {
+        at->second->on_newer_call();
+    }
+}
+
 void task_desk::tell(const task_ref& now) noexcept {
     if (is_legacy(now->rev)) {
         engine_.changes().task_status(*now);

@@ -37,6 +37,8 @@ class desk_call {
  public:
     // A message of the task for this call's stream.
     virtual void on_task_message(std::string_view message) noexcept = 0;
+    // There is another one for the task now.
+    virtual void on_newer_call() noexcept = 0;
 
  protected:
     ~desk_call() = default;
@@ -65,6 +67,7 @@ class task_desk {
     void attach(std::string_view id, desk_caller caller);
     void detach(std::string_view id, std::size_t shard, std::uint64_t number) noexcept;
     void pass_on(std::uint64_t call_number, std::string_view message) noexcept;
+    void give_way(std::uint64_t call_number) noexcept;
     // A task anywhere has changed.
     void tell(const task_ref& now) noexcept;
 

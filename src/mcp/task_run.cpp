@@ -222,6 +222,10 @@ void task_run::deliver(sent_question& one) noexcept {
 }
 
 void task_run::attach(desk_caller caller) {
+    for (const desk_caller& one : callers_) {
+        request_.engine.shared().post_to(
+            one.shard, [number = one.number](engine& e) { e.tasks().give_way(number); });
+    }
     callers_.push_back(std::move(caller));
     for (sent_question& one : sent_) {
         deliver(one);

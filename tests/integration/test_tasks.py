@@ -389,14 +389,18 @@ def open_question(client, connection):
     return stream, client.next_message(stream)
 
 
-def test_a_question_moves_on_when_its_carrier_has_gone(make_client, classic):
+@pytest.mark.parametrize("how", ["session", "connection"])
+def test_a_question_moves_on_when_its_carrier_has_gone(make_client, classic, how):
     """It was lost with the connection of the first tasks/result."""
     task = begun(classic, "confirm_delete", {"filename": "a"})
     wait_for(classic, task, "input_required")
-    other = make_client("D").open()
+    other = make_client("D").open() if how == "session" else classic
     connection, _ = classic.begin("tasks/result", {"taskId": task["taskId"]})
     _, lost = open_question(classic, connection)
-    classic.delete()  # the session's streams end; the task does not
+    if how == "session":
+        classic.delete()  # its streams end; the task does not
+    else:
+        connection.close()
     connection, identifier = other.begin("tasks/result", {"taskId": task["taskId"]})
     stream, question = open_question(other, connection)
     assert question["id"] == lost["id"]

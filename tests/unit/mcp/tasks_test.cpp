@@ -35,6 +35,10 @@ task<tool_result> deaf(context& ctx) {
 }
 
 task<tool_result> ask_twice(context& ctx, json::view args) {
+    const milliseconds pause(args["ms"].i64().value_or(0));
+    if (pause.count() > 0) {
+        co_await ctx.sleep(pause);
+    }
     elicit_request form("Which?");
     form.key("k").required("city", string()).limit(milliseconds(args["limit"].i64().value_or(500)));
     const auto first = co_await ctx.elicit(form);
@@ -429,17 +433,24 @@ TEST(classic_tasks, whoever_waits_hears_that_it_has_expired) {
     EXPECT_TRUE(w.quiet());
 }
 
-// The event that is a request of the server's; "" when there is none.
-std::string question_id(const client& c) {
+// Of the events that are requests of the server's.
+std::vector<std::string> question_ids(const client& c) {
+    std::vector<std::string> all;
     for (const http_reply& r : c.replies()) {
         for (const std::string& event : r.events) {
             const parsed p(event);
             if (p["method"].str() == "elicitation/create") {
-                return std::string(p["id"].str());
+                all.emplace_back(p["id"].str());
             }
         }
     }
-    return {};
+    return all;
+}
+
+// The first of them; "" when there is none.
+std::string question_id(const client& c) {
+    const auto all = question_ids(c);
+    return all.empty() ? std::string() : all.front();
 }
 
 TEST(classic_tasks, a_question_is_on_one_stream_at_a_time) {
@@ -470,6 +481,41 @@ TEST(classic_tasks, a_question_is_on_one_stream_at_a_time) {
                                                      R"(","result":)" + city("Paris") + "}"));
     EXPECT_EQ(peer.result(id), "Rome+Paris");
     EXPECT_TRUE(w.quiet());
+}
+
+// Answers both questions of "ask", which are on the stream of `c`.
+void expect_questions_on(world& w, task_peer& peer, client& c, const std::string& id) {
+    for (const char* name : {"Rome", "Paris"}) {
+        const std::vector<std::string> asked = question_ids(c);
+        ASSERT_FALSE(asked.empty()) << name;
+        w.connect().send(legacy_post(peer.session(), R"({"jsonrpc":"2.0","id":")" + asked.back() +
+                                                         R"(","result":)" + city(name) + "}"));
+    }
+    EXPECT_EQ(peer.result(id), "Rome+Paris");
+    EXPECT_TRUE(w.quiet());
+}
+
+// It kept its place, and the task's question was said to nobody. A stream with a question may be
+// come back to; who asks anew instead hears it there.
+TEST(classic_tasks, a_question_goes_to_who_asks_anew_when_the_first_has_hung_up) {
+    for (const bool resets : {false, true}) {
+        for (const int ms : {0, 100}) {
+            world w(with_jobs());
+            task_peer peer(w, false);
+            const std::string id = peer.begin("ask", R"({"ms":)" + std::to_string(ms) + "}");
+            const std::string wait_params = R"("taskId":")" + id + "\"";
+            client& left = w.connect();
+            left.send(peer.bytes("tasks/result", id, wait_params));
+            resets ? left.peer().reset() : left.peer().finish();
+            w.settle();
+            EXPECT_EQ(w.engine->live_requests(), ms == 0 ? 2U : 1U);
+            w.pass_ms(ms + 1);
+            EXPECT_EQ(peer.status(id), "input_required");
+            client& c = w.connect();
+            c.send(peer.bytes("tasks/result", id, wait_params));
+            expect_questions_on(w, peer, c, id);
+        }
+    }
 }
 
 }  // namespace
