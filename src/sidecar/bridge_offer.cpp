@@ -8,6 +8,7 @@
 #include "base/log.hpp"
 #include "json/document.hpp"
 #include "mcp/uri_template.hpp"
+#include "schema/header_params.hpp"
 #include "schema/validator.hpp"
 #include "sidecar/bridge_calls.hpp"
 #include "sidecar/icon_check.hpp"
@@ -25,12 +26,36 @@ void leave_out(const bridge_spec& spec, const std::string& name, std::string_vie
               {log::kv("server", spec.name), log::kv("name", name), log::kv("reason", why)});
 }
 
+// Without its "$id", which is meant where it comes from: schemas here refer to each other by it,
+// and another server may give it to another one.
+std::string without_id(json::view from) {
+    json::builder b;
+    b.begin_object();
+    for (const json::member one : from.members()) {
+        if (one.key != "$id") {
+            b.member(one.key, one.value);
+        }
+    }
+    b.end_object();
+    return std::string(b.text());
+}
+
+// Whether a schema is one that the registry takes; `params`: what it says about headers as well.
+bool is_usable(const std::string& text, bool params, std::string& why) {
+    const auto parsed = json::document::parse(text);
+    std::vector<schema_check::header_param> unused;
+    return parsed && schema_check::validator::compile(parsed->root(), why) != nullptr &&
+           (!params || schema_check::collect_header_params(parsed->root(), unused, why));
+}
+
 // The schema itself, or one that takes every object.
 schema usable(const bridge_spec& spec, const std::string& name, json::view from) {
     std::string why;
-    if (from.is_object() && from["type"].str() == "object" &&
-        schema_check::validator::compile(from, why) != nullptr) {
-        return schema::raw(json_text(from));
+    if (from.is_object() && from["type"].str() == "object") {
+        std::string text = without_id(from);
+        if (is_usable(text, true, why)) {
+            return schema::raw(std::move(text));
+        }
     }
     log::info("bridge.schema_not_checked",
               {log::kv("server", spec.name), log::kv("tool", name), log::kv("reason", why)});
@@ -91,10 +116,12 @@ void offer_tool(catalog& to, bridge& by, const bridge_spec& spec, json::view fro
     names.tools.push_back(outer);
     pass_on(tool, from);
     tool.input(usable(spec, outer, from["inputSchema"]));
-    const json::view output = from["outputSchema"];
-    std::string ignored;
-    if (output.is_object() && schema_check::validator::compile(output, ignored) != nullptr) {
-        tool.output(schema::raw(json_text(output)));
+    if (from["outputSchema"].is_object()) {
+        std::string output = without_id(from["outputSchema"]);
+        std::string ignored;
+        if (is_usable(output, false, ignored)) {
+            tool.output(schema::raw(std::move(output)));
+        }
     }
     const json::view hints = from["annotations"];
     if (hints["readOnlyHint"].boolean()) {

@@ -118,10 +118,14 @@ class Server:
     def do_tools_list(self, identifier, params):
         # Three to a page.
         begin = int(params.get("cursor", 0))
-        page = [{"name": name, "description": "d", "inputSchema": OPEN, **self.icons_of(name)}
-                for name in self.names[begin:begin + 3]]
+        page = [{"name": name, "description": "d", "inputSchema": self.schema_of(name),
+                 **self.icons_of(name)} for name in self.names[begin:begin + 3]]
         more = {"nextCursor": str(begin + 3)} if begin + 3 < len(self.names) else {}
         self.answer(identifier, {"tools": page, **more, **self.cached()})
+
+    def schema_of(self, name):
+        given = os.environ.get("SCHEMA_OF_ECHO")
+        return json.loads(given) if given and name == "echo" else OPEN
 
     def icons_of(self, name):
         """Good ones and bad ones."""

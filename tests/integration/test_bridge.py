@@ -186,6 +186,55 @@ def test_a_name_that_is_taken_is_left_out(start_pillion, make_client, tmp_path):
     assert names.count("count") == 1
 
 
+@pytest.fixture
+def two_with(start_pillion, make_client, tmp_path):
+    """A client of two servers whose first tools take arguments of these schemas."""
+    def begin(*schemas):
+        config = tmp_path / "c.yaml"
+        servers = {name: {"command": sys.executable, "args": [str(SCRIPT), "D"],
+                          "env": {"SCHEMA_OF_ECHO": json.dumps(schema)}}
+                   for name, schema in zip("ab", schemas)}
+        config.write_text(json.dumps({"servers": servers}), encoding="utf-8")
+        root = tmp_path / "root"
+        root.mkdir()
+        return make_client("D", start_pillion("--config", config, "--root", root)).open()
+    return begin
+
+
+def all_tools(client):
+    tools, cursor = {}, {}
+    while cursor is not None:
+        page = client.request("tools/list", cursor)
+        tools.update((one["name"], one) for one in page["tools"])
+        cursor = {"cursor": page["nextCursor"]} if "nextCursor" in page else None
+    return tools
+
+
+@pytest.mark.parametrize("annotated", [
+    {"type": "number", "x-mcp-header": "N"},
+    {"type": "array", "items": {"type": "string", "x-mcp-header": "Item"}}], ids=["type", "place"])
+def test_a_header_that_cannot_be_costs_one_schema_alone(two_with, annotated):
+    """All tools of its server were gone, and those of the servers before it."""
+    client = two_with({"type": "object"}, {"type": "object", "properties": {"x": annotated}})
+    tools = all_tools(client)
+    assert "a__echo" in tools and "b__count" in tools
+    assert tools["b__echo"]["inputSchema"] == {"type": "object"}
+    assert called(client, "b__echo", {"x": "any"}) == '{"x": "any"}'
+
+
+def test_two_servers_may_give_different_schemas_one_id(two_with):
+    """Each compiled, but not both at once: no server's tools were offered."""
+    def schema(kind):
+        return {"$id": "https://x.example/s", "type": "object", "properties": {"x": {"type": kind}}}
+    client = two_with(schema("string"), schema("integer"))
+    tools = all_tools(client)
+    for name, kind in (("a__echo", "string"), ("b__echo", "integer")):
+        assert tools[name]["inputSchema"]["properties"] == {"x": {"type": kind}}
+    assert called(client, "a__echo", {"x": "1"}) == '{"x": "1"}'
+    reply = client.call("tools/call", {"name": "b__echo", "arguments": {"x": "1"}})
+    assert reply.result["isError"]
+
+
 def test_a_client_s_file_is_taken_as_it_is(start_pillion, make_client, tmp_path):
     known = tmp_path / "claude.json"
     known.write_text("""{
