@@ -6,9 +6,11 @@
 #include <pillion/context.hpp>
 
 #include "auth/scopes.hpp"
+#include "base/limits.hpp"
 #include "base/log.hpp"
 #include "coro/sync.hpp"
 #include "io/sleep.hpp"
+#include "json/parser.hpp"
 #include "json/writer.hpp"
 #include "mcp/ask_chain.hpp"
 #include "mcp/client_capability.hpp"
@@ -424,6 +426,29 @@ task<bool> send_log(detail::request_state& r, coro::stop_node& stop, log_level l
     co_return !stop.requested();
 }
 
+// Re-rendered from a parse, so that no malformed or multi-line text reaches the wire; null for what
+// is no JSON. In memory of its own: a call may log without end.
+base::byte_buffer reread(detail::request_state& r, std::string_view json) {
+    base::arena memory(r.memory.pool());
+    memory.limit(r.engine.options().request_memory_bytes_max);
+    json::view data;
+    char* copy = static_cast<char*>(memory.try_allocate(json.size() + limits::padding, 1));
+    if (copy != nullptr) {
+        json.copy(copy, json.size());
+        const json::parse_result parsed = json::parse(copy, json.size(), memory);
+        data = parsed.ok ? parsed.root : data;
+    }
+    base::byte_buffer out(r.memory.pool());
+    json::writer(out).value(data);
+    return out;
+}
+
+task<bool> send_json_log(detail::request_state& r, coro::stop_node& stop, log_level level,
+                         base::byte_buffer data, std::string_view logger) {
+    const bool on = co_await send_log(r, stop, level, data.view(), logger, false);
+    co_return on;
+}
+
 }  // namespace
 
 task<bool> context::log(log_level level, std::string_view text, std::string_view logger) {
@@ -431,11 +456,10 @@ task<bool> context::log(log_level level, std::string_view text, std::string_view
 }
 
 task<bool> context::log_json(log_level level, std::string_view json, std::string_view logger) {
-    // Re-rendered from a parse, so that no malformed or multi-line text reaches the wire.
-    const json::view data = state_->parse(json);
-    base::byte_buffer text(state_->memory.pool());
-    json::writer(text).value(data);
-    return send_log(*state_, stop_node(), level, keep(text.view()), logger, false);
+    if (!wants_log(*state_, level)) {
+        return send_log(*state_, stop_node(), level, {}, logger, false);
+    }
+    return send_json_log(*state_, stop_node(), level, reread(*state_, json), logger);
 }
 
 namespace {

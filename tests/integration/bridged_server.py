@@ -221,9 +221,11 @@ class Server:
             time.sleep(arguments.get("pause", 0))
         self.text(identifier, "counted")
 
-    def tool_tell(self, identifier, *_):
-        self.send({"method": "notifications/message", "params": {
-            "level": "warning", "logger": "bridged", "data": "careful"}})
+    def tool_tell(self, identifier, _, arguments):
+        data = "x" * arguments["bytes"] if "bytes" in arguments else "careful"
+        for _ in range(arguments.get("times", 1)):
+            self.send({"method": "notifications/message", "params": {
+                "level": "warning", "logger": "bridged", "data": data}})
         self.text(identifier, "told")
 
     def tool_wait(self, identifier, *_):

@@ -123,6 +123,19 @@ def test_progress_and_logs_are_passed_on(bridge, make_client, rev, inner):
     assert (said["level"], said["logger"], said["data"]) == ("warning", "bridged", "careful")
 
 
+@pytest.mark.parametrize("level", ["warning", "error"])
+def test_however_much_it_logs_the_result_comes(bridge, make_client, level):
+    """All messages stayed in the memory of the call, whether or not anybody wanted them."""
+    limits = "limits: {request_memory: 1MiB, body: 64KiB, result: 256KiB}\n"
+    client = make_client("E", bridge("D", limits).server)
+    reply = client.call("tools/call", {"name": "inner__tell",
+                                       "arguments": {"times": 150, "bytes": 10000}},
+                        meta={"io.modelcontextprotocol/logLevel": level})
+    assert text_of(reply.result) == "told"
+    said = reply.notifications("notifications/message")
+    assert [len(one["data"]) for one in said] == ([10000] * 150 if level == "warning" else [])
+
+
 def test_cancellation_reaches_the_server(bridge, make_client, rev, inner):
     behind = bridge(inner)
     client = make_client(rev, behind.server).open()

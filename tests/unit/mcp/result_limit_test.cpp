@@ -403,5 +403,34 @@ TEST(request_memory, what_a_handler_cannot_keep_is_an_error_with_a_code) {
     EXPECT_EQ(l.w.left(), "");
 }
 
+constexpr std::size_t line_bytes = 10'000;
+constexpr std::size_t lines = 300;
+
+task<tool_result> says_much(context& ctx) {
+    const std::string line = R"({"line":")" + std::string(line_bytes, 'x') + "\"}";
+    for (std::size_t i = 0; i < lines; ++i) {
+        co_await ctx.log_json(log_level::info, line);
+    }
+    co_return ctx.text("done");
+}
+
+// Each stayed in the request's memory, wanted or not: when that was full, what went out was no JSON
+// and the result an error.
+TEST(request_memory, log_messages_do_not_stay_in_it) {
+    world_options o;
+    o.more = [](server& s) { s.tool("says_much").run(&says_much); };
+    o.set = [](service_options& to) { to.request_memory_bytes_max = 1024 * 1024; };
+    world w(o);
+    EXPECT_EQ(parsed(w.connect().ask(modern_call("1", "says_much")).message()).text(), "done");
+    const http_reply r = w.connect().ask(modern_call("1", "says_much", "{}", log_level_info));
+    EXPECT_EQ(parsed(r.message()).text(), "done");
+    ASSERT_EQ(r.events.size(), lines + 1);
+    for (std::size_t i = 0; i < lines; ++i) {
+        const parsed said(r.events[i]);
+        ASSERT_EQ(said["params"]["data"]["line"].str().size(), line_bytes) << i;
+    }
+    EXPECT_EQ(w.left(), "");
+}
+
 }  // namespace
 }  // namespace pillion::mcp::testing
