@@ -362,7 +362,7 @@ void add_message_limits(config_table& to) {
     add_count_limit(to, "session_streams", limits::session_streams_max, 10'000,
                     "Event streams of a session", true);
     add_count_limit(to, "session_subscriptions", limits::session_subscriptions_max, many,
-                    "Resources a session is subscribed to", true);
+                    "Resources a session, or a stream of 2026-07-28, is subscribed to", true);
 }
 
 // Of callers and of load.

@@ -112,8 +112,7 @@ void engine::method_listen(request& r) {
         good = good && uri.is_string();
     }
     const json::view ids = wanted["taskIds"];
-    good = good &&
-           (!ids.exists() || (ids.is_array() && ids.size() <= limits::task_ids_per_listen_max));
+    good = good && (!ids.exists() || ids.is_array());
     for (const json::view id : ids.elements()) {
         good = good && id.is_string();
     }
@@ -121,11 +120,12 @@ void engine::method_listen(request& r) {
         good = good && (!wanted[kind].exists() || wanted[kind].is_bool());
     }
     if (!good) {
-        fault f;
-        f.code = rpc::invalid_params;
-        f.message = "notifications is required";
-        f.data_json = R"({"field":"notifications","reason":"required"})";
-        return refuse(r, f);
+        return refuse(r, bad_params("notifications is required",
+                                    R"({"field":"notifications","reason":"required"})"));
+    }
+    if (ids.size() > limits::task_ids_per_listen_max) {
+        return refuse(r, bad_params("Too many taskIds",
+                                    R"({"field":"notifications.taskIds","reason":"too_large"})"));
     }
     if (ids.exists() && r.registered().has_tasks() && !knows_tasks(r)) {
         fault f;
@@ -133,7 +133,17 @@ void engine::method_listen(request& r) {
         return refuse(r, f);
     }
     fault why;
+    if (uris.size() > options_->limit.session.subscriptions_max) {
+        limiter_.refuse(limited_by::subscriptions, a_minute_ns, why);
+        r.outcome = "rate_limited";
+        return refuse(r, why);
+    }
     for (const json::view uri : uris.elements()) {
+        if (uri.str().size() > limits::target_bytes_max) {
+            return refuse(r, bad_params("A URI is too long",
+                                        R"({"field":"notifications.resourceSubscriptions",)"
+                                        R"("reason":"too_large"})"));
+        }
         if (!check_resource_access(r, uri.str(), why)) {
             return refuse(r, why);
         }

@@ -116,6 +116,10 @@ void engine::method_subscribe(request& r, bool on) {
         return reply_error(r,
                            bad_params("uri is required", R"({"field":"uri","reason":"required"})"));
     }
+    if (on && uri.str().size() > limits::target_bytes_max) {
+        return reply_error(
+            r, bad_params("The URI is too long", R"({"field":"uri","reason":"too_large"})"));
+    }
     fault forbidden;
     if (on && !check_resource_access(r, uri.str(), forbidden)) {
         return reply_error(r, forbidden);

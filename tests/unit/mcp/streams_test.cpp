@@ -1,6 +1,7 @@
 // Batches of 2025-03-26, the streams on which the server speaks by itself, and the four lists.
 #include <gtest/gtest.h>
 
+#include "base/limits.hpp"
 #include "unit/mcp/world.hpp"
 
 namespace pillion::mcp::testing {
@@ -200,6 +201,56 @@ TEST(listening, malformed_filters_are_refused) {
                   .code(),
               -32602);
     EXPECT_EQ(w.left(), "");
+}
+
+std::string uris(std::size_t count, std::size_t bytes) {
+    std::string list;
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::string uri = "u://" + std::to_string(i);
+        list += (i == 0 ? "\"" : ",\"") + uri + std::string(bytes - uri.size(), 'x') + "\"";
+    }
+    return R"({"resourceSubscriptions":[)" + list + "]}";
+}
+
+// Sessions could subscribe to so many resources and no more; a stream to as many as a body holds,
+// each of which was looked through with every change.
+TEST(listening, a_stream_subscribes_to_no_more_than_a_session) {
+    world_options o;
+    o.limit.session.subscriptions_max = 3;
+    world w(o);
+    client& c = w.connect();
+    const http_reply refused = c.ask(listen_for("1", uris(4, 10)));
+    EXPECT_EQ(refused.status, 429);
+    EXPECT_EQ(parsed(refused.message()).code(), -32003);
+    EXPECT_EQ(w.engine->refusals()[limited_by::subscriptions], 1U);
+    EXPECT_EQ(c.send(listen_for("2", uris(3, 10))).replies().back().status, 200);
+}
+
+TEST(listening, too_many_tasks_are_named_as_such) {
+    world w;
+    std::string ids = "\"t\"";
+    for (std::size_t i = 0; i < limits::task_ids_per_listen_max; ++i) {
+        ids += ",\"t\"";
+    }
+    const parsed refused = w.connect().ask_message(listen_for("1", R"({"taskIds":[)" + ids + "]}"));
+    EXPECT_EQ(refused.code(), -32602);
+    EXPECT_EQ(refused["error"]["message"].str(), "Too many taskIds");
+}
+
+// One of a megabyte was kept twice for as long as its session.
+TEST(listening, no_uri_that_is_kept_is_longer_than_8_KiB) {
+    world w;
+    client& c = w.connect();
+    EXPECT_EQ(c.ask_message(listen_for("1", uris(1, limits::target_bytes_max + 1))).code(), -32602);
+    const std::string session = w.open_session("2025-06-18");
+    for (const std::size_t bytes : {limits::target_bytes_max, limits::target_bytes_max + 1}) {
+        const std::string uri = R"("uri":")" + std::string(bytes, 'u') + "\"";
+        const parsed answer =
+            c.ask_message(legacy_post(session, message("1", "resources/subscribe", uri)));
+        EXPECT_EQ(answer.code(), bytes > limits::target_bytes_max ? -32602 : 0);
+    }
+    EXPECT_EQ(c.send(listen_for("2", uris(1, limits::target_bytes_max))).replies().back().status,
+              200);
 }
 
 TEST(listening, only_what_was_asked_for_is_told_with_the_tag) {
