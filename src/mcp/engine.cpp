@@ -366,7 +366,6 @@ bool engine::become_task(request& r) noexcept {
     }
     fault why;
     if (tasks_.begin(r, why)) {
-        r.counted.release();  // tasks have caps of their own
         asking_ -= r.asking > 0 ? 1U : 0U;
         return true;
     }

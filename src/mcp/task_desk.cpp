@@ -61,6 +61,7 @@ bool task_desk::begin(request& r, fault& why) {
         why.retry_after_s = 60;
         return false;
     }
+    r.counted.release();  // tasks have caps of their own
     log::info("mcp.task_began", {log::kv("target", r.target), log::kv("request_id", r.request_id)});
     if (r.pace != nullptr && r.pace->holds()) {
         r.pace->flush();  // while there is a caller to hear it

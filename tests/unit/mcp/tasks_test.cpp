@@ -328,6 +328,19 @@ std::string city(std::string_view name) {
     return R"({"action":"accept","content":{"city":")" + std::string(name) + "\"}}";
 }
 
+// Those of 2025-11-25 kept the place of the call that began them.
+TEST(task_limits, a_task_is_no_request_under_way_of_its_caller) {
+    world_options o = with_jobs();
+    o.limit.address_in_flight.max = 1;
+    o.limit.address_in_flight.local = true;
+    world w(o);
+    for (const bool modern : {true, false}) {
+        task_peer peer(w, modern);
+        EXPECT_FALSE(peer.begin("job", R"({"ms":100})").empty()) << modern;
+        EXPECT_FALSE(peer.begin("job", R"({"ms":100})").empty()) << modern;
+    }
+}
+
 TEST(modern_tasks, keys_are_never_used_twice) {
     world w(with_jobs());
     task_peer peer(w, true);
