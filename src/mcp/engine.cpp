@@ -266,7 +266,8 @@ void engine::serve(request& r) noexcept {
 // is the only place.
 bool engine::admit(request& r, fault& why) noexcept {
     const std::size_t others = under_way() - 1;
-    if (limiter_.overloaded(others, options_->limit)) {
+    const bool relief = r.mid == method_id::tasks_update || r.mid == method_id::tasks_cancel;
+    if (!relief && limiter_.overloaded(others, options_->limit)) {
         limiter_.shed(others, options_->limit, why);
         return false;
     }

@@ -246,7 +246,10 @@ std::uint16_t http_transport::admit_caller(const http::exchange& ex, place where
         // body tells: the engine sheds what turns out to be a request. DELETE frees something.
         const bool in_session = head.has(header_id::mcp_session_id) || where == place::messages;
         const bool small = head.has_content_length && head.content_length <= cancellation_bytes;
-        const bool relief = in_session && (small || engine_.shared().asks_somebody());
+        // Of a task the head says so.
+        const std::string_view asked = head.get(header_id::mcp_method);
+        const bool of_task = asked == "tasks/update" || asked == "tasks/cancel";
+        const bool relief = of_task || (in_session && (small || engine_.shared().asks_somebody()));
         if (!relief && head.m != http::method::delete_) {
             engine_.limits().shed(engine_.under_way(), set, why);
         }

@@ -341,6 +341,28 @@ TEST(task_limits, a_task_is_no_request_under_way_of_its_caller) {
     }
 }
 
+// Whoever had too much to do could not be told to do less.
+TEST(task_limits, answers_and_cancellations_are_let_in_under_any_load) {
+    world_options o = with_jobs();
+    o.limit.requests_max = 1;
+    world w(o);
+    for (const bool modern : {true, false}) {
+        task_peer peer(w, modern);
+        const std::string asks = peer.begin("ask");
+        client& busy = w.connect();
+        busy.send(modern_call("1", "nap", R"({"ms":100})"));
+        EXPECT_EQ(peer.ask("tasks/get", asks).code(), -32006);
+        if (modern) {
+            const std::string answer = R"("inputResponses":{"k":)" + city("Rome") + "}";
+            EXPECT_TRUE(peer.ask("tasks/update", asks, answer)["result"].exists());
+        }
+        EXPECT_TRUE(peer.ask("tasks/cancel", asks)["result"].exists()) << modern;
+        w.pass_ms(101);
+        EXPECT_EQ(parsed(busy.replies().at(0).message()).text(), "slept");
+        EXPECT_EQ(peer.status(asks), "cancelled");
+    }
+}
+
 TEST(modern_tasks, keys_are_never_used_twice) {
     world w(with_jobs());
     task_peer peer(w, true);
