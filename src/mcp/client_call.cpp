@@ -135,9 +135,12 @@ task<result<json::view>> ask_modern(request& r, const asking& what) {
     if (added == ask_chain::need_result::clash) {
         co_return error(errc::invalid, "Two different questions have the same key");
     }
+    // Whatever runs beside this one may add its own questions first, or make the call a task.
+    co_await coro::yield();
+    if (r.run != nullptr) {
+        co_return co_await r.run->ask(what);
+    }
     if (added == ask_chain::need_result::first) {
-        // Whatever runs beside this one may add its own questions first.
-        co_await coro::yield();
         chain.conclude();
     }
     coro::event never;

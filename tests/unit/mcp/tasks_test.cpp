@@ -388,6 +388,39 @@ TEST(modern_tasks, keys_are_never_used_twice) {
     EXPECT_EQ(peer.result(id), "Rome+Paris");
 }
 
+task<bool> becomes_a_task(context& ctx) { co_return ctx.begin_task(); }
+
+task<tool_result> asks_meanwhile(context& ctx) {
+    elicit_request first("Which?");
+    first.key("k").required("city", string());
+    elicit_request second("And?");
+    second.key("l").required("city", string());
+    auto one = ctx.elicit(first);
+    auto begun = becomes_a_task(ctx);
+    auto two = ctx.elicit(second);
+    const auto all = co_await ctx.all(one, two, begun);
+    const auto& a = std::get<0>(all);
+    const auto& b = std::get<1>(all);
+    co_return a&& b ? ctx.text(a->content["city"].str(), "+", b->content["city"].str())
+                    : ctx.error("no answer");
+}
+
+// The task was done at once, with the questions for a result.
+TEST(modern_tasks, questions_are_the_task_s_where_the_call_becomes_one_beside_them) {
+    world_options o = with_jobs();
+    o.more = [](server& s) {
+        s.tool("both").as_task(task_support::optional).task_begins_later().run(&asks_meanwhile);
+    };
+    world w(o);
+    task_peer peer(w, true);
+    const std::string id = peer.begin("both");
+    ASSERT_FALSE(id.empty());
+    EXPECT_EQ(peer.status(id), "input_required");
+    peer.ask("tasks/update", id,
+             R"("inputResponses":{"k":)" + city("Rome") + R"(,"l":)" + city("Oslo") + "}");
+    EXPECT_EQ(peer.result(id), "Rome+Oslo");
+}
+
 TEST(modern_tasks, the_first_of_two_answers_counts) {
     world w(with_jobs());
     task_peer peer(w, true);
