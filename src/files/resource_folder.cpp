@@ -154,21 +154,48 @@ task<resource_result> resource_folder::read(context& ctx, std::string_view uri) 
 }
 
 void resource_folder::subscribed(std::string_view uri, bool on) {
-    std::optional<std::string> path = path_of(uri);
+    const std::optional<std::string> path = path_of(uri);
     if (!path) {
         return;
     }
+    const bool listed = uri == uri_of(*path);
     const std::lock_guard lock(mutex_);
+    wish& all = wanted_[*path];
     if (on) {
-        wanted_.insert(std::move(*path));
-    } else {
+        ++all.uris;
+        if (!listed && all.others.size() < other_uris_max) {
+            all.others.emplace_back(uri);
+        }
+        return;
+    }
+    std::erase(all.others, uri);
+    if (all.uris-- <= 1) {
         wanted_.erase(*path);
     }
 }
 
 std::vector<std::string> resource_folder::wanted() const {
+    std::vector<std::string> paths;
     const std::lock_guard lock(mutex_);
-    return {wanted_.begin(), wanted_.end()};
+    for (const auto& [path, all] : wanted_) {
+        paths.push_back(path);
+    }
+    return paths;
+}
+
+// A template expands to more than one URI of a file: {+path} leaves reserved characters as they are
+// (RFC 6570 §3.2.3), and clients escape more or less than that.
+std::vector<std::string> resource_folder::told_uris(std::string_view path) const {
+    std::vector<std::string> uris;
+    {
+        const std::lock_guard lock(mutex_);
+        const auto found = wanted_.find(std::string(path));
+        if (found != wanted_.end()) {
+            uris = found->second.others;
+        }
+    }
+    uris.push_back(uri_of(path));
+    return uris;
 }
 
 // Directories are suggested whatever is in them: they are a step on the way.
@@ -192,8 +219,11 @@ task<completion_result> resource_folder::complete(context& ctx, std::string_view
 std::unique_ptr<watch> resource_folder::tell_changes(server& to) const {
     watch_sink sink;
     sink.updated = [this, &to](std::string_view path) {
-        if (which_.takes(path)) {
-            to.resource_updated(uri_of(path));
+        if (!which_.takes(path)) {
+            return;
+        }
+        for (const std::string& uri : told_uris(path)) {
+            to.resource_updated(uri);
         }
     };
     sink.listed = [&to] { to.resources_changed(); };

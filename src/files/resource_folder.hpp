@@ -11,7 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_set>
+#include <unordered_map>
 #include <vector>
 
 #include <pillion/server.hpp>
@@ -47,6 +47,9 @@ struct resource_folder_spec {
 
 class resource_folder : public resource_provider {
  public:
+    // URIs of one file that changes are told by, beside the one that is listed: "%40" for "@".
+    static constexpr std::size_t other_uris_max = 16;
+
     // `too_large` is said of files over 1 MiB; it must live for ever.
     resource_folder(tree served, std::string uri_prefix, path_choice which,
                     const char* too_large) noexcept
@@ -76,13 +79,19 @@ class resource_folder : public resource_provider {
     std::optional<std::string> path_of(std::string_view uri) const;
     bool add_all(const page& batch, resource_page& to) const;
     std::vector<std::string> wanted() const;
+    std::vector<std::string> told_uris(std::string_view path) const;
+
+    struct wish {
+        std::size_t uris = 0;             // that somebody subscribed to
+        std::vector<std::string> others;  // of those, all but the one of uri_of(); bounded
+    };
 
     tree tree_;
     const std::string uri_prefix_;
     const path_choice which_;
     const char* const too_large_;
     mutable std::mutex mutex_;
-    std::unordered_set<std::string> wanted_;  // paths of files that clients want to hear of
+    std::unordered_map<std::string, wish> wanted_;  // by the paths of files
 };
 
 // Why a directory cannot be served, as far as that is known without looking at it; empty when it

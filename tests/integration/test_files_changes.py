@@ -59,6 +59,28 @@ def test_a_listener_hears_of_changes(serve, tree):
     until(client, stream, UPDATED, uri)
 
 
+# The template's {+path} leaves reserved characters as they are (RFC 6570 §3.2.3): such a resource
+# was read and subscribed to, and nobody heard of its changes.
+@pytest.mark.parametrize("letter", "DE")
+def test_changes_are_told_by_the_name_that_was_subscribed_to(serve, tree, letter):
+    (tree / "[id]@2x (1).png").write_text("old")
+    uris = {OWN + "[id]@2x%20(1).png", OWN + "%5bid%5d@2x%20(1).png",
+            OWN + "%5Bid%5D%402x%20%281%29.png"}
+    client = serve(letter)
+    if letter == "E":
+        stream, _, _ = client.listen(resourceSubscriptions=sorted(uris))
+    else:
+        stream = client.open_stream()
+        for uri in uris:
+            client.request("resources/subscribe", {"uri": uri})
+    (tree / "[id]@2x (1).png").write_text("new")
+    heard = set()
+    while heard != uris:
+        message = client.next_message(stream)
+        if message["method"] == UPDATED:
+            heard.add(message["params"]["uri"])
+
+
 @pytest.mark.parametrize("letter", "ABCD")
 def test_a_session_hears_of_changes(serve, tree, letter):
     client = serve(letter)

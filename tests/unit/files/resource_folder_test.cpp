@@ -2,7 +2,10 @@
 #include "files/resource_folder.hpp"
 
 #include <chrono>
+#include <memory>
+#include <optional>
 #include <set>
+#include <string>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -122,30 +125,77 @@ TEST(resource_folder, completion_of_the_path) {
 }
 
 // The watch has a thread of its own, in real time.
-TEST(resource_folder, subscribers_hear_of_changes) {
+class resource_folder_changes : public ::testing::Test {
+ protected:
+    void SetUp() override {
+        fill_docs(at);
+        std::string fault;
+        made = add_resource_folder(s, docs(at), fault);
+        ASSERT_NE(made, nullptr) << fault;
+        c.emplace(s);
+        ASSERT_EQ(c->fault(), "");
+        watching = made->tell_changes(s);
+        while (!watching->settled()) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+    }
+
+    bool ask(const std::string& method, const std::string& uri) {
+        return c->request("resources/" + method, R"({"uri":")" + uri + "\"}").ok();
+    }
+    // The URIs of the changes that come until one is `last`.
+    names heard_until(const std::string& last) {
+        names heard;
+        for (int i = 0; i < 3000 && heard.count(last) == 0; ++i) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+            c->pass(std::chrono::milliseconds(1));
+            for (const auto& one : c->take_notifications("notifications/resources/updated")) {
+                heard.insert(std::string(one.params()["uri"].str()));
+            }
+        }
+        return heard;
+    }
+
     const temporary_tree at;
-    fill_docs(at);
-    server s("test", "1");
-    std::string fault;
-    const auto made = add_resource_folder(s, docs(at), fault);
-    ASSERT_NE(made, nullptr) << fault;
-    testing::client c(s);
-    ASSERT_EQ(c.fault(), "");
-    const auto watching = made->tell_changes(s);
-    ASSERT_TRUE(c.request("resources/subscribe", R"({"uri":"docs://handbook/a.md"})").ok());
-    while (!watching->settled()) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
+    server s{"test", "1"};
+    std::shared_ptr<resource_folder> made;
+    std::optional<testing::client> c;
+    std::unique_ptr<watch> watching;
+};
+
+TEST_F(resource_folder_changes, subscribers_hear_of_them) {
+    ASSERT_TRUE(ask("subscribe", "docs://handbook/a.md"));
     at.file("a.md", "# new");
-    std::vector<testing::answer> heard;
-    for (int i = 0; i < 3000 && heard.empty(); ++i) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(10));
-        c.pass(std::chrono::milliseconds(1));
-        heard = c.take_notifications("notifications/resources/updated");
+    EXPECT_EQ(heard_until("docs://handbook/a.md"), (names{"docs://handbook/a.md"}));
+    EXPECT_EQ(c->read("docs://handbook/a.md").text(), "# new");
+}
+
+// Only that of resources/list was told, whichever they had said.
+TEST_F(resource_folder_changes, subscribers_hear_of_the_uri_that_they_said) {
+    const std::string reserved = "docs://handbook/sub/x@(1).md";
+    const std::string listed = "docs://handbook/sub/x%40%281%29.md";
+    for (const std::string& uri : {reserved, listed}) {
+        ASSERT_TRUE(ask("subscribe", uri));
     }
-    ASSERT_EQ(heard.size(), 1U);
-    EXPECT_EQ(heard[0].params()["uri"].str(), "docs://handbook/a.md");
-    EXPECT_EQ(c.read("docs://handbook/a.md").text(), "# new");
+    ASSERT_TRUE(ask("unsubscribe", listed));
+    at.file("sub/x@(1).md", "# new");
+    EXPECT_EQ(heard_until(reserved), (names{reserved}));
+}
+
+// Each costs something at every change; the one that is listed is always told.
+TEST_F(resource_folder_changes, the_uris_of_a_file_are_bounded) {
+    const auto spelled = [](int number) {
+        std::string uri = "docs://handbook/";
+        for (int i = 0; i < 6; ++i) {
+            uri += (number >> i & 1) != 0 ? "%61" : "a";
+        }
+        return uri + ".md";
+    };
+    for (int number = 63; number >= 0; --number) {
+        ASSERT_TRUE(ask("subscribe", spelled(number)));
+    }
+    at.file("aaaaaa.md", "# new");
+    EXPECT_EQ(heard_until(spelled(0)).size(), 1 + resource_folder::other_uris_max);
 }
 
 TEST(resource_folder, what_cannot_be_served) {
