@@ -442,6 +442,8 @@ class server {
     // ---- running ----
     // The whole command line: serve (default) | stdio | check | version, see --help.
     // Returns the exit code: 0 clean, 1 run-time failure, 2 usage or configuration.
+    // While it serves, SIGTERM, SIGINT and SIGHUP are its own, whichever thread they come to; those
+    // that the program has a handler for may still come to a thread that was there before.
     int main(int argc, char** argv);
     // Ends main() as SIGTERM does: what is in flight is finished. Any thread.
     void shutdown() noexcept;

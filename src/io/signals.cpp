@@ -2,6 +2,8 @@
 
 #include <signal.h>
 #include <sys/signalfd.h>
+#include <ucontext.h>
+#include <unistd.h>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -12,13 +14,27 @@ namespace pillion::io {
 
 namespace {
 
+constexpr int watched_signals[] = {SIGTERM, SIGINT, SIGHUP};
+
 sigset_t watched() noexcept {
     sigset_t set;
     ::sigemptyset(&set);
-    ::sigaddset(&set, SIGTERM);
-    ::sigaddset(&set, SIGINT);
-    ::sigaddset(&set, SIGHUP);
+    for (const int number : watched_signals) {
+        ::sigaddset(&set, number);
+    }
     return set;
+}
+
+// In a thread that does not block it. From its return on the thread does (that mask comes back into
+// force), and the signal waits for the signalfd, like any other of the process.
+void pass_on(int number, siginfo_t* /*what*/, void* context) {
+    const int errno_before = errno;
+    sigset_t& mask = static_cast<ucontext_t*>(context)->uc_sigmask;
+    for (const int one : watched_signals) {
+        ::sigaddset(&mask, one);
+    }
+    ::kill(::getpid(), number);
+    errno = errno_before;
 }
 
 }  // namespace
@@ -26,6 +42,17 @@ sigset_t watched() noexcept {
 void signal_watch::block() noexcept {
     const sigset_t set = watched();
     ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
+    struct sigaction how{};
+    how.sa_sigaction = &pass_on;
+    how.sa_mask = set;
+    how.sa_flags = SA_SIGINFO | SA_RESTART;
+    for (const int number : watched_signals) {
+        struct sigaction before{};
+        if (::sigaction(number, nullptr, &before) == 0 &&
+            (before.sa_handler == SIG_DFL || before.sa_handler == SIG_IGN)) {
+            ::sigaction(number, &how, nullptr);
+        }
+    }
     ::signal(SIGPIPE, SIG_IGN);
 }
 

@@ -1,7 +1,7 @@
 // signals: SIGTERM, SIGINT and SIGHUP as events of one reactor, through a signalfd.
 //
-// block() must run in main before any thread starts, so that every thread inherits the mask;
-// child processes get their mask back by the spawner. Thread: the watching reactor's.
+// block() must run in main before any thread of ours starts, so that all inherit the mask; child
+// processes get their mask back by the spawner. Thread: the watching reactor's.
 #pragma once
 
 #include "base/unique_function.hpp"
@@ -12,7 +12,8 @@ namespace pillion::io {
 
 class signal_watch {
  public:
-    // Blocks the watched signals in the calling thread and ignores SIGPIPE for the process.
+    // Blocks the watched signals in the calling thread and ignores SIGPIPE for the process. Threads
+    // that are older, the program's own, pass on what comes to them, unless it has a handler.
     static void block() noexcept;
     // Whether one that asks for the end, SIGTERM or SIGINT, waits to be delivered: for whoever has
     // blocked them, does not watch yet, and has something to do that may take long.

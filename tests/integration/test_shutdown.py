@@ -48,6 +48,20 @@ def test_calls_in_flight_are_finished(start, make_client, letter):
     assert running.wait() == 0
 
 
+# They came to the program's own thread, which did not block them, and killed it.
+def test_signals_that_come_to_a_thread_of_the_program_s(start, make_client):
+    running = start("--own-thread")
+    for _ in range(2):
+        running.process.send_signal(signal.SIGHUP)
+    running.wait_for_log("config.nothing_to_reload")
+    client = make_client("E", of=running).open()
+    connection, identifier = slow(client, 500)
+    running.process.terminate()
+    running.wait_for_log("shutdown.begin")
+    assert client.read_reply(connection, identifier).result["content"][0]["text"] == "slept"
+    assert running.wait() == 0
+
+
 def test_nobody_new_is_served_while_the_server_ends(start, make_client):
     running = start()
     client = make_client("E", of=running).open()

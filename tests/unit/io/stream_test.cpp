@@ -298,6 +298,29 @@ TEST_P(stream_test, signals_reach_the_reactor) {
     ASSERT_TRUE(until([&] { return watch.closed(); }));
 }
 
+TEST_P(stream_test, signals_that_come_to_an_older_thread_reach_the_reactor_too) {
+    signal_watch::block();
+    int got = 0;
+    signal_watch watch(*loop, [&](int number) { got = number; });
+    ASSERT_TRUE(watch.start());
+    for (const int number : {SIGHUP, SIGTERM, SIGINT}) {
+        bool blocks = false;
+        std::thread older([&] {
+            sigset_t mask;
+            sigemptyset(&mask);
+            ::pthread_sigmask(SIG_SETMASK, &mask, nullptr);
+            ::raise(number);
+            ::pthread_sigmask(SIG_SETMASK, nullptr, &mask);
+            blocks = sigismember(&mask, number) == 1;
+        });
+        older.join();
+        EXPECT_TRUE(blocks);
+        ASSERT_TRUE(until([&] { return got == number; }));
+    }
+    watch.close();
+    ASSERT_TRUE(until([&] { return watch.closed(); }));
+}
+
 INSTANTIATE_TEST_SUITE_P(kernels, stream_test, ::testing::ValuesIn(testing::every_backend),
                          [](const auto& which) { return std::string(which.param); });
 
