@@ -23,10 +23,12 @@
 // these. Objects with members that are not described are refused.
 //
 // Arguments are decoded straight from the parsed request; what the decoder proves is not checked a
-// second time. Thread-safety: pure functions.
+// second time. A result that its schema does not allow is an error of the handler's, as one with a
+// NaN is: JSON has none. Thread-safety: pure functions.
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -310,46 +312,59 @@ bool decode(json::view from, T& to, decode_fault& fault) {
 
 // ---- C++ to JSON ----
 
+// Appends a value. False: the schema of a T allows none like it: a number that is not finite, an
+// enum's value without a name, an element of a vector or a map that is not there.
 template <class T>
-void encode(json::builder& to, const T& value) {
+bool encode(json::builder& to, const T& value) {
+    bool fits = true;
     if constexpr (std::is_arithmetic_v<T> || std::same_as<T, json::view> ||
                   std::same_as<T, std::string> || std::same_as<T, std::string_view>) {
         to.value(value);
+        if constexpr (std::floating_point<T>) {
+            fits = std::isfinite(value);
+        }
     } else if constexpr (named_enum<T>) {
         constexpr auto all = enum_names(T{});
         const auto index = static_cast<std::size_t>(value);
-        to.value(index < all.size() ? all[index] : std::string_view());
+        fits = index < all.size();
+        to.value(fits ? all[index] : std::string_view());
     } else if constexpr (described<T>) {
         to.begin_object();
         const auto put = [&](const auto& f) {
             const auto& member = value.*(f.at);
             if constexpr (element_of<std::remove_cvref_t<decltype(member)>>::is_optional) {
                 if (member) {
-                    encode(to.key(f.name), *member);
+                    fits = encode(to.key(f.name), *member) && fits;
                 }
             } else {
-                encode(to.key(f.name), member);
+                fits = encode(to.key(f.name), member) && fits;
             }
         };
         std::apply([&](const auto&... all) { (put(all), ...); }, T::fields);
         to.end_object();
     } else if constexpr (element_of<T>::is_optional) {
-        value ? encode(to, *value) : static_cast<void>(to.value(nullptr));
+        if (value) {
+            fits = encode(to, *value);
+        } else {
+            to.value(nullptr);
+            fits = false;
+        }
     } else if constexpr (element_of<T>::is_vector) {
         to.begin_array();
         for (const auto& element : value) {
-            encode(to, element);
+            fits = encode(to, element) && fits;
         }
         to.end_array();
     } else if constexpr (element_of<T>::is_map) {
         to.begin_object();
         for (const auto& [key, element] : value) {
-            encode(to.key(key), element);
+            fits = encode(to.key(key), element) && fits;
         }
         to.end_object();
     } else {
         static_assert(always_false<T>, "this type cannot become JSON; see fields.hpp");
     }
+    return fits;
 }
 
 // ---- the schema ----
@@ -452,7 +467,7 @@ constexpr bool decoder_proves() {
     return every_field<T>([](const auto& f) { return f.regex.empty(); });
 }
 
-// Whatever a T holds, its JSON satisfies its schema.
+// What encode() finds to fit satisfies the schema of a T.
 template <class T>
 constexpr bool encoder_proves() {
     constexpr double endless = std::numeric_limits<double>::infinity();

@@ -95,9 +95,9 @@ inline tool_result as_result(context&, tool_result&& made) { return made; }
 template <described T>
 tool_result as_result(context& ctx, T&& made) {
     json::builder& text = scratch_builder();
-    to_json(text, made);
+    const bool fits = encode(text, made);
     tool_result out = ctx.result();
-    if constexpr (encoder_proves<std::remove_cvref_t<T>>()) {
+    if (encoder_proves<std::remove_cvref_t<T>>() && fits) {
         out.structured_proven(text.text());
     } else {
         out.structured(text.text());

@@ -74,6 +74,18 @@ struct tree {
                         pillion::field("extra", &tree::extra).defaulted());
 };
 
+struct measured {
+    double mean = 0;
+    std::map<std::string, float> by_hour;
+    unit scale = unit::celsius;
+    std::vector<std::optional<int>> counts;
+    static constexpr auto fields =
+        pillion::fields(pillion::field("mean", &measured::mean),
+                        pillion::field("by_hour", &measured::by_hour).defaulted(),
+                        pillion::field("scale", &measured::scale).defaulted(),
+                        pillion::field("counts", &measured::counts).defaulted());
+};
+
 struct bounded {
     int value = 0;
     static constexpr auto fields =
@@ -260,6 +272,23 @@ weather::bounded unbounded(context&, json::view args) {
 }
 weather::widths narrow(context&, const weather::widths& given) { return given; }
 
+// What has no JSON: each call one of them.
+weather::measured measure(context&, json::view args) {
+    constexpr float endless = std::numeric_limits<float>::infinity();
+    const std::string_view what = args["what"].str();
+    weather::measured out;
+    if (what == "nan") {
+        out.mean = std::numeric_limits<double>::quiet_NaN();
+    } else if (what == "infinity") {
+        out.by_hour = {{"1", 1.5F}, {"2", -endless}};
+    } else if (what == "no name") {
+        out.scale = static_cast<weather::unit>(2);
+    } else if (what == "a gap") {
+        out.counts = {1, std::nullopt, 3};
+    }
+    return out;
+}
+
 class TypedTools : public ::testing::Test {
  protected:
     TypedTools() : s("typed", "1") {
@@ -276,6 +305,7 @@ class TypedTools : public ::testing::Test {
             .run(plain);
         s.tool("unbounded").about("g").input(object().open()).run(unbounded);
         s.tool("narrow").about("h").run(narrow);
+        s.tool("measure").about("i").input(object().open()).run(measure);
     }
     server s;
 };
@@ -341,6 +371,16 @@ TEST_F(TypedTools, ResultsOutsideTheirBoundsNeverLeave) {
     client c(s);
     EXPECT_EQ(c.call("unbounded", R"({"value":3})").structured()["value"].i64(), 3);
     EXPECT_EQ(c.call("unbounded", R"({"value":11})").error_code(), -32603);
+}
+
+// They went out as null, or as a name of nothing, against the schema that clients were shown.
+TEST_F(TypedTools, ResultsThatAreNoneOfTheirTypeNeverLeave) {
+    client c(s);
+    EXPECT_EQ(c.call("measure", R"({"what":"nothing odd"})").structured()["mean"].f64(), 0);
+    for (const char* const what : {"nan", "infinity", "no name", "a gap"}) {
+        const answer a = c.call("measure", R"({"what":")" + std::string(what) + "\"}");
+        EXPECT_EQ(a.error_code(), -32603) << what << a.raw();
+    }
 }
 
 }  // namespace
