@@ -20,6 +20,10 @@ bool has_same_resources(const offered_lists& a, const offered_lists& b) {
            a[list_kind::templates] == b[list_kind::templates];
 }
 
+bool has_resources(const offered_lists& of) {
+    return !of[list_kind::resources].empty() || !of[list_kind::templates].empty();
+}
+
 }  // namespace
 
 struct bridge::kept_server {
@@ -76,9 +80,18 @@ void bridge::change(const std::vector<bridge_spec>& all) {
             return other.name == what.name && other.fingerprint == what.fingerprint;
         });
     };
+    const auto place = [&all](const std::unique_ptr<kept_server>& one) {
+        return std::find_if(all.begin(), all.end(), [&one](const bridge_spec& what) {
+            return what.name == one->it.spec().name;
+        });
+    };
     bury();
+    bool any_left = false;
+    bool resources_left = false;
     for (auto& one : servers_) {
         if (!stays(one->it.spec())) {
+            any_left = true;
+            resources_left = has_resources(one->lists) || resources_left;
             withdraw(*one);
             one->it.close();
             leaving_.push_back(std::move(one));
@@ -89,6 +102,15 @@ void bridge::change(const std::vector<bridge_spec>& all) {
         if (find(what.name) == nullptr) {
             add(what);
         }
+    }
+    std::sort(servers_.begin(), servers_.end(),
+              [&place](const auto& a, const auto& b) { return place(a) < place(b); });
+    // Others may have what had been left out because of those that went.
+    if (any_left) {
+        offer(servers_.begin());
+    }
+    if (resources_left) {
+        offer_resources(servers_.begin());
     }
 }
 
@@ -141,31 +163,25 @@ bool bridge::with(const std::string& server_name, base::unique_function<void(ser
 }
 
 void bridge::on_lists(upstream_server& of) {
-    for (const auto& one : servers_) {
-        if (&one->it.first() != &of || one->lists.of == of.offers().of) {
-            continue;
-        }
-        const bool same_resources = has_same_resources(one->lists, of.offers());
-        one->lists = of.offers();
-        one->it.teach();
-        offer(*one);
-        if (!same_resources) {
-            offer_resources(*one);
-        }
+    const auto at = std::find_if(servers_.begin(), servers_.end(),
+                                 [&of](const auto& kept) { return &kept->it.first() == &of; });
+    if (at == servers_.end() || (*at)->lists.of == of.offers().of) {
         return;
     }
-}
-
-bridge::server_list::iterator bridge::place_of(const kept_server& one) {
-    return std::find_if(servers_.begin(), servers_.end(),
-                        [&one](const auto& kept) { return kept.get() == &one; });
+    kept_server& one = **at;
+    const bool same_resources = has_same_resources(one.lists, of.offers());
+    one.lists = of.offers();
+    one.it.teach();
+    offer(at);
+    if (!same_resources) {
+        offer_resources(at);
+    }
 }
 
 // Of two servers with the same name the first of the configuration has it, whichever is ready
 // first: those behind this one are offered anew. Lists that cannot be offered change nothing: what
 // was offered before stays.
-void bridge::offer(kept_server& one) {
-    const auto from = place_of(one);
+void bridge::offer(server_list::iterator from) {
     std::vector<offered_names> names;
     std::string why;
     const auto edit = [&](catalog& now) {
@@ -177,8 +193,8 @@ void bridge::offer(kept_server& one) {
         }
     };
     if (!host_.update(edit, &why)) {
-        log::error("bridge.refused",
-                   {log::kv("server", one.it.spec().name), log::kv("reason", why)});
+        const std::string first = from == servers_.end() ? "" : (*from)->it.spec().name;
+        log::error("bridge.refused", {log::kv("server", first), log::kv("reason", why)});
         return;
     }
     for (std::size_t i = 0; i < names.size(); ++i) {
@@ -186,8 +202,7 @@ void bridge::offer(kept_server& one) {
     }
 }
 
-void bridge::offer_resources(kept_server& one) {
-    const auto from = place_of(one);
+void bridge::offer_resources(server_list::iterator from) {
     for (auto it = from; it != servers_.end(); ++it) {
         resources_->remove((*it)->it.spec().name);
     }
@@ -195,13 +210,19 @@ void bridge::offer_resources(kept_server& one) {
         resources_->set((*it)->it.spec().name, (*it)->lists[list_kind::resources],
                         (*it)->lists[list_kind::templates]);
     }
+    // Who wants to hear of a resource goes on hearing of it, whichever server has it now.
+    for (auto it = from; it != servers_.end(); ++it) {
+        for (const std::string& uri : resources_->wanted_of((*it)->it.spec().name)) {
+            (*it)->it.subscribe(uri, true);
+        }
+    }
     host_.resources_changed();
 }
 
 void bridge::withdraw(kept_server& one) {
     const auto edit = [&one](catalog& now) { sidecar::withdraw(now, one.names); };
     host_.update(edit);
-    if (one.lists[list_kind::resources].empty() && one.lists[list_kind::templates].empty()) {
+    if (!has_resources(one.lists)) {
         return;  // it had none: nobody is told of a change
     }
     resources_->remove(one.it.spec().name);

@@ -64,9 +64,8 @@ class bridge final : private upstream_listener {
     void on_resource_updated(upstream_server& of, std::string_view uri) override;
     bool open() const noexcept;
     void add(const bridge_spec& what);
-    server_list::iterator place_of(const kept_server& one);
-    void offer(kept_server& one);
-    void offer_resources(kept_server& one);
+    void offer(server_list::iterator from);
+    void offer_resources(server_list::iterator from);
     void withdraw(kept_server& one);
     server_group* find(const std::string& name) noexcept;
     void bury();

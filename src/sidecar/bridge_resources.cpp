@@ -1,6 +1,8 @@
 #include "sidecar/bridge_resources.hpp"
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <utility>
 
 #include "base/arena.hpp"
@@ -58,8 +60,21 @@ bridge* bridge_resources::reader() const {
     return bridge_;
 }
 
+std::vector<std::string> bridge_resources::wanted_of(const std::string& server) const {
+    std::vector<std::string> all;
+    const std::lock_guard lock(mutex_);
+    std::copy_if(wanted_.begin(), wanted_.end(), std::back_inserter(all),
+                 [&](const std::string& uri) { return find_server(uri) == server; });
+    return all;
+}
+
 std::string bridge_resources::server_of(std::string_view uri) const {
     const std::lock_guard lock(mutex_);
+    return find_server(uri);
+}
+
+// REQUIRES: the lock.
+std::string bridge_resources::find_server(std::string_view uri) const {
     const auto found = entries_.find(uri);
     if (found != entries_.end()) {
         return found->second.server;
@@ -107,6 +122,14 @@ task<resource_result> bridge_resources::read(context& ctx, std::string_view uri)
 void bridge_resources::subscribed(std::string_view uri, bool on) {
     bridge* const by = reader();
     const std::string server = server_of(uri);
+    {
+        const std::lock_guard lock(mutex_);
+        if (on) {
+            wanted_.emplace(uri);
+        } else {
+            wanted_.erase(std::string(uri));
+        }
+    }
     if (by != nullptr && !server.empty()) {
         by->with(server, [uri = std::string(uri), on](server_group* at) {
             if (at != nullptr) {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,8 @@ class bridge_resources final : public resource_provider {
     void set(const std::string& server, const std::vector<std::string>& entries,
              const std::vector<std::string>& templates);
     void remove(const std::string& server);
+    // Those of its resources that somebody wants to hear of.
+    std::vector<std::string> wanted_of(const std::string& server) const;
     // Who reads; null: nobody does any more.
     void read_by(bridge* who);
 
@@ -52,11 +55,13 @@ class bridge_resources final : public resource_provider {
 
     // The server that has it; empty: none.
     std::string server_of(std::string_view uri) const;
+    std::string find_server(std::string_view uri) const;
     bridge* reader() const;
 
     mutable std::mutex mutex_;  // guards all below
     std::map<std::string, entry, std::less<>> entries_;
     std::vector<pattern> patterns_;
+    std::set<std::string> wanted_;  // whoever has them, or had them before a reload
     bridge* bridge_ = nullptr;
 };
 

@@ -258,7 +258,7 @@ void upstream_server::listed() {
     listen();
     if (!modern_) {
         for (const std::string& uri : subscribed_) {
-            subscribe(uri, true);
+            send_subscription(uri, true);
         }
     }
     if (first_ != nullptr) {
@@ -372,15 +372,16 @@ void upstream_server::ping() {
 
 void upstream_server::subscribe(const std::string& uri, bool on) {
     const bool changed = on ? subscribed_.insert(uri).second : subscribed_.erase(uri) > 0;
-    if (!up()) {
+    if (!up() || !changed) {
         return;
     }
     if (modern_) {
-        if (changed) {
-            listen();
-        }
-        return;
+        return listen();
     }
+    send_subscription(uri, on);
+}
+
+void upstream_server::send_subscription(const std::string& uri, bool on) {
     if (lists_.subscriptions) {
         json::builder b;
         b.begin_object().member("uri", uri).end_object();

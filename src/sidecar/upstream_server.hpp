@@ -130,6 +130,7 @@ class upstream_server final : private rpc_side, private link_reader {
     void list_again(list_kind kind);
     void listen();
     void listening_over(const rpc_answer& what);
+    void send_subscription(const std::string& uri, bool on);
     void ping();
     void be_used() noexcept { used_ns_ = loop_.now_ns(); }
     void go_on_with_calls();

@@ -480,6 +480,47 @@ def test_a_reload_that_ends_after_the_servers_starts_none(io, tmp_path, way):
     pets.stop()
 
 
+# Nobody told the new process, and the client heard of nothing any more.
+def test_subscriptions_outlive_a_reload(bridge, make_client, inner):
+    behind = bridge(inner)
+    client = make_client("E", behind.server).open()
+    uri = "memo://one"
+    stream, _, _ = client.listen(resourceSubscriptions=[uri])
+    behind.wait_for("subscribed " + uri)
+    config = behind.config.read_text(encoding="utf-8")
+    behind.config.write_text(config + "    ping: 20s\n", encoding="utf-8")
+    wait_until(lambda: behind.journal().count("subscribed " + uri) == 2)
+    assert called(make_client("D", behind.server).open(), "inner__touch", {"uri": uri}) == "touched"
+    message = client.next_message(stream)
+    assert message["method"] == "notifications/resources/updated"
+    assert message["params"]["uri"] == uri
+
+
+# What it had hidden stayed away until the next start.
+def test_a_server_that_goes_leaves_its_names_to_others(start_pillion, make_client, tmp_path):
+    config, root = tmp_path / "c.yaml", tmp_path / "root"
+    root.mkdir()
+    one = f"{{command: {sys.executable}, args: ['{SCRIPT}', D], prefix: ''}}"
+    config.write_text(f"servers: {{a: {one}, b: {one}}}", encoding="utf-8")
+    server = start_pillion("--config", config, "--root", root)
+    client = make_client("E", server).open()
+    first = called(client, "self")
+    config.write_text(f"servers: {{b: {one}}}", encoding="utf-8")
+
+    def other():
+        try:
+            return called(client, "self") != first
+        except RpcError:
+            return False
+    wait_until(other)
+    [child] = wait_until(lambda: len(found := children_of(server.pid)) == 1 and found)
+    assert called(client, "self") == child
+    names = [one["name"] for one in client.request("tools/list")["tools"]]
+    assert names.count("echo") == 1
+    assert client.request("resources/read", {"uri": "memo://one"})["contents"]
+    assert "memo://one" in [one["uri"] for one in client.request("resources/list")["resources"]]
+
+
 def test_crashes_leave_nothing(bridge, make_client):
     """Children, descriptors and memory after many ends."""
     behind = bridge("D")
