@@ -54,6 +54,9 @@ void signal_watch::block() noexcept {
         }
     }
     ::signal(SIGPIPE, SIG_IGN);
+    // Whoever started us may ignore it, which is kept over execve(2): then the system reaps our
+    // children, and their ends are never seen (waitid(2)).
+    ::signal(SIGCHLD, SIG_DFL);
 }
 
 bool signal_watch::end_is_pending() noexcept {

@@ -12,8 +12,9 @@ namespace pillion::io {
 
 class signal_watch {
  public:
-    // Blocks the watched signals in the calling thread and ignores SIGPIPE for the process. Threads
-    // that are older, the program's own, pass on what comes to them, unless it has a handler.
+    // Blocks the watched signals in the calling thread. Threads that are older, the program's own,
+    // pass on what comes to them, unless it has a handler. For the process it ignores SIGPIPE, and
+    // has the ends of children seen.
     static void block() noexcept;
     // Whether one that asks for the end, SIGTERM or SIGINT, waits to be delivered: for whoever has
     // blocked them, does not watch yet, and has something to do that may take long.

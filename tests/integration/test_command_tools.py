@@ -235,3 +235,13 @@ def test_a_command_that_is_none_is_refused(tmp_path, command, said):
     config.write_text(f"tools: {{t: {{command: {command}}}}}", encoding="utf-8")
     ended = run_program(pillion_bin(), "check", config, "--root", tmp_path)
     assert ended.returncode == 2 and said in ended.stderr.decode(), ended.stderr
+
+
+# What is ignored stays so over execve(2): no program had an end, and neither had the server.
+def test_whoever_starts_it_may_ignore_the_ends_of_children(start_pillion, make_client, tmp_path):
+    config = tmp_path / "tools.yaml"
+    config.write_text("tools: {hi: {command: {argv: [echo, hi]}}}", encoding="utf-8")
+    server = start_pillion("--config", config, "--root", tmp_path,
+                           preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+    result = make_client("E", server).open().request("tools/call", {"name": "hi", "arguments": {}})
+    assert result["content"][0]["text"] == "hi\n"
