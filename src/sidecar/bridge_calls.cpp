@@ -367,8 +367,11 @@ std::string relay::answers_of(const std::vector<open_question>& all) {
 // Before a client of 2026-07-28 is asked, which ends this request but not the call.
 void relay::park() {
     request_state& r = request_state::of(ctx_);
-    if (!r.modern() || r.run != nullptr || !parked_.empty()) {
+    if (!r.modern() || r.run != nullptr) {
         return;
+    }
+    if (!parked_.empty()) {
+        return bridge_.parked().renew(parked_, r.engine.now_ms());
     }
     parked_call overflow;
     parked_ = bridge_.parked().keep({server_, call_}, r.engine.now_ms(), overflow);

@@ -35,6 +35,11 @@ bool bridged_call::is_overtaken(const coro::event& arrived) {
     return now_.arrived != &arrived;
 }
 
+bool bridged_call::is_attended() {
+    const std::lock_guard lock(mutex_);
+    return now_.arrived != nullptr;
+}
+
 std::optional<call_event> bridged_call::front(coro::event& arrived) {
     const std::lock_guard lock(mutex_);
     if (now_.arrived != &arrived) {

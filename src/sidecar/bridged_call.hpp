@@ -65,6 +65,8 @@ class bridged_call final : public std::enable_shared_from_this<bridged_call> {
     // Must follow. False: it was overtaken.
     bool detach(const coro::event& arrived);
     bool is_overtaken(const coro::event& arrived);
+    // Any thread: a handler is attached.
+    bool is_attended();
     // The oldest event, if there is one: it stays until pop(), so that whoever comes next sees it
     // again.
     std::optional<call_event> front(coro::event& arrived);

@@ -46,6 +46,19 @@ parked_call parked_calls::find(const std::string& name, const std::string& owner
                : parked_call();
 }
 
+void parked_calls::renew(const std::string& name, std::int64_t now_ms) {
+    const std::lock_guard lock(mutex_);
+    if (calls_.contains(name)) {
+        std::erase(order_, name);
+        make_youngest(name, now_ms);
+    }
+}
+
+void parked_calls::make_youngest(const std::string& name, std::int64_t now_ms) {
+    calls_[name].since_ms = now_ms;
+    order_.push_back(name);
+}
+
 void parked_calls::forget(const std::string& name) {
     const std::lock_guard lock(mutex_);
     calls_.erase(name);
@@ -53,13 +66,16 @@ void parked_calls::forget(const std::string& name) {
 
 parked_call parked_calls::take_older(std::int64_t than_ms, std::int64_t now_ms) {
     const std::lock_guard lock(mutex_);
-    while (!order_.empty()) {
+    for (std::size_t left = order_.size(); left > 0; --left) {
         const auto oldest = calls_.find(order_.front());
         if (oldest != calls_.end() && now_ms - oldest->second.since_ms < than_ms) {
             break;
         }
+        const std::string name = std::move(order_.front());
         order_.pop_front();
-        if (oldest != calls_.end()) {
+        if (oldest != calls_.end() && oldest->second.what.call->is_attended()) {
+            make_youngest(name, now_ms);
+        } else if (oldest != calls_.end()) {
             parked_call out = std::move(oldest->second.what);
             calls_.erase(oldest);
             return out;

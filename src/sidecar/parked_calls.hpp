@@ -30,8 +30,11 @@ class parked_calls {
     std::string keep(parked_call what, std::int64_t now_ms, parked_call& overflow);
     // Hands it to whoever has the name, and is its owner. Null otherwise. It stays kept.
     parked_call find(const std::string& name, const std::string& owner) const;
+    // Its client is asked something again: its time begins anew.
+    void renew(const std::string& name, std::int64_t now_ms);
     void forget(const std::string& name);
-    // Takes out what was kept for longer than this, oldest first; null when there is none.
+    // Takes out what was kept for longer than this, oldest first; null when there is none. Time
+    // in which its client is there does not count.
     parked_call take_older(std::int64_t than_ms, std::int64_t now_ms);
 
  private:
@@ -39,6 +42,8 @@ class parked_calls {
         parked_call what;
         std::int64_t since_ms = 0;
     };
+    void make_youngest(const std::string& name, std::int64_t now_ms);
+
     mutable std::mutex mutex_;  // guards all below
     std::unordered_map<std::string, entry> calls_;
     std::deque<std::string> order_;  // names, oldest first; some have gone

@@ -107,6 +107,28 @@ TEST_F(parked_calls_test, who_is_too_old_is_taken_out_oldest_first) {
     EXPECT_EQ(all.take_older(0, 1000).call, nullptr);
 }
 
+// A call that was asked a second question after nine minutes was ended while its client thought,
+// and one whose server went on working while its client waited for it.
+TEST_F(parked_calls_test, the_time_counts_from_the_last_question_while_nobody_is_there) {
+    const parked_call asked_again = of("o");
+    const parked_call attended = of("o");
+    const parked_call left = of("o");
+    const std::string name = keep(asked_again, 0);
+    keep(attended, 0);
+    keep(left, 0);
+    coro::event arrived;
+    attended.call->attach(0, arrived);
+    all.renew(name, 90);
+    all.renew("no such name", 90);
+    EXPECT_EQ(all.take_older(100, 100).call, left.call);
+    EXPECT_EQ(all.take_older(100, 100).call, nullptr);
+    attended.call->detach(arrived);
+    EXPECT_EQ(all.take_older(100, 189).call, nullptr);
+    EXPECT_EQ(all.take_older(100, 199).call, asked_again.call);
+    EXPECT_EQ(all.take_older(100, 199).call, nullptr);
+    EXPECT_EQ(all.take_older(100, 200).call, attended.call);
+}
+
 // Answered ones stayed in the list of names: it grew with each call until the next sweep.
 TEST_F(parked_calls_test, who_comes_and_goes_needs_no_room) {
     const parked_call stays = of("o");
