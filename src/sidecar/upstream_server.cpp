@@ -231,7 +231,7 @@ void upstream_server::take_page(list_kind kind, const rpc_answer& what) {
     if (kind == list_kind::tools) {
         link_->learn_tools(lists_[kind]);
     }
-    if (std::exchange(again_[at(kind)], false)) {
+    if (up() && std::exchange(again_[at(kind)], false)) {
         return list(kind, {});
     }
     listed();
@@ -266,6 +266,11 @@ void upstream_server::listed() {
     } else {
         listener_.on_lists(*this);
     }
+    for (std::size_t i = 0; i < list_kinds; ++i) {
+        if (std::exchange(again_[i], false)) {
+            list(static_cast<list_kind>(i), {});
+        }
+    }
     go_on_with_calls();
 }
 
@@ -285,10 +290,11 @@ void upstream_server::list_again_after(std::string_view notification) {
 }
 
 void upstream_server::list_again(list_kind kind) {
-    if (stage_ != stage::up || !has_[at(kind)]) {
+    if ((!up() && stage_ != stage::listing) || !has_[at(kind)]) {
         return;
     }
-    if (busy_[at(kind)]) {
+    // Before it is up it is listed once: one that tells of a change each time would never be.
+    if (busy_[at(kind)] || !up()) {
         again_[at(kind)] = true;
         return;
     }

@@ -127,6 +127,23 @@ TEST(upstream_server, a_server_with_sessions) {
     EXPECT_EQ(s.it->offers()[list_kind::tools].size(), 1U);
 }
 
+// A change told of between the lists of its start was not asked for.
+TEST(upstream_server, what_changes_while_it_is_listed_is_asked_for_when_it_is_up) {
+    scripted s;
+    s.become_legacy(R"({"tools":{},"prompts":{}})");
+    EXPECT_EQ(s.next(), "tools/list");
+    s.say(R"({"method":"notifications/tools/list_changed"})");
+    s.answer(R"({"tools":[{"name":"a"}]})");
+    EXPECT_EQ(s.next(), "prompts/list");
+    EXPECT_TRUE(s.sent.empty());
+    s.answer(R"({"prompts":[]})");
+    EXPECT_TRUE(s.it->up());
+    EXPECT_EQ(s.next(), "tools/list");
+    s.answer(R"({"tools":[{"name":"a"},{"name":"b"}]})");
+    EXPECT_EQ(s.it->offers()[list_kind::tools].size(), 2U);
+    EXPECT_TRUE(s.sent.empty());
+}
+
 TEST(upstream_server, a_server_of_2026) {
     scripted s;
     s.it->start();
