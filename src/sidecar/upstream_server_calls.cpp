@@ -108,10 +108,16 @@ void upstream_server::cancel(bridged_call& call, std::string_view reason) {
     json::builder b;
     b.begin_object().member("requestId", call.number).member("reason", reason);
     b.end_object();
+    std::string params(b.text());
+    if (modern_) {
+        // A link over HTTP knows it by that: there the end of its connection cancels a request.
+        params.pop_back();
+        params.append(",").append(meta(nullptr, 0)).append("}");
+    }
     peer_.forget(call.number);
     calls_.erase(found);
     if (up()) {
-        peer_.notify("notifications/cancelled", b.text());
+        peer_.notify("notifications/cancelled", params);
     }
 }
 

@@ -144,6 +144,25 @@ TEST(upstream_server, what_changes_while_it_is_listed_is_asked_for_when_it_is_up
     EXPECT_TRUE(s.sent.empty());
 }
 
+// Over HTTP it was sent what only a session has: the link did not know it by its version.
+TEST(upstream_server, a_server_of_2026_is_told_of_a_cancellation_in_its_words) {
+    scripted s;
+    s.it->start();
+    EXPECT_EQ(s.next(), "server/discover");
+    s.answer(R"({"supportedVersions":["2026-07-28"],"capabilities":{}})");
+    EXPECT_EQ(s.next(), "subscriptions/listen");
+    callers calls;
+    const auto call = calls.make("tools/call", R"("name":"a")");
+    s.it->begin(call);
+    EXPECT_EQ(s.next(), "tools/call");
+    s.it->cancel(*call, "enough");
+    ASSERT_EQ(s.sent.size(), 1U);
+    const auto told = json::document::parse(s.sent[0]);
+    const json::view params = told->root()["params"];
+    EXPECT_EQ(params["reason"].str(), "enough");
+    EXPECT_EQ(params["_meta"]["io.modelcontextprotocol/protocolVersion"].str(), "2026-07-28");
+}
+
 TEST(upstream_server, a_server_of_2026) {
     scripted s;
     s.it->start();
