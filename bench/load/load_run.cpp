@@ -175,10 +175,7 @@ void load_run::go_through_phases() {
     out_->client_cpu_watched_ns = own_cpu_ns() - cpu_before_ns_;
     if (server_.is_watching()) {
         // Only now: looking takes a moment, in which answers would have to wait.
-        server_sample after = server_.sample();
-        after.cpu_ns -= server_before_.cpu_ns;
-        after.switches -= server_before_.switches;
-        out_->server = after;
+        out_->server = server_.since(server_before_);
     }
 }
 

@@ -77,6 +77,9 @@ void add_errors(std::string& to, const tally& counts) {
 
 void add_machine(std::string& to, const run_result& what) {
     const double answers = static_cast<double>(what.answers_watched);
+    if (!what.pids.empty() && !what.server) {
+        to += "server      a process that was watched has ended, and what it used is not known\n";
+    }
     if (what.server && answers > 0) {
         const double cpu_ns = static_cast<double>(what.server->cpu_ns);
         add(to,

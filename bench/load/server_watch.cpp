@@ -8,12 +8,13 @@
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
+#include <vector>
 
 namespace pillion::load {
 
@@ -32,23 +33,80 @@ std::uint64_t number_after(const std::string& line, std::size_t at) {
     return std::strtoull(line.c_str() + at, nullptr, 10);
 }
 
-// Inodes of sockets that listen on a TCP port of this machine.
-void add_tcp_inodes(const char* table, std::uint16_t port, std::set<std::uint64_t>& to) {
+// An address as the tables of the kernel show it: words in the order of the machine.
+std::string shown_in_tables(const void* address, std::size_t bytes) {
+    std::string shown;
+    for (std::size_t at = 0; at < bytes; at += sizeof(std::uint32_t)) {
+        std::uint32_t word = 0;
+        std::memcpy(&word, static_cast<const char*>(address) + at, sizeof word);
+        char text[16];
+        std::snprintf(text, sizeof text, "%08X", word);
+        shown += text;
+    }
+    return shown;
+}
+
+// Where whoever gets a connection to this address may listen, the likeliest first: at the address
+// itself, or at any.
+std::vector<std::string> places_of(const sockaddr_storage& address) {
+    const std::string any6(32, '0');
+    if (address.ss_family == AF_INET6) {
+        const auto& ip = reinterpret_cast<const sockaddr_in6&>(address).sin6_addr;
+        return {shown_in_tables(&ip, sizeof ip), any6};
+    }
+    const auto& ip = reinterpret_cast<const sockaddr_in&>(address).sin_addr;
+    unsigned char mapped[16] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+    std::memcpy(mapped + 12, &ip, sizeof ip);
+    return {shown_in_tables(&ip, sizeof ip), shown_in_tables(mapped, sizeof mapped), "00000000",
+            any6};
+}
+
+// Whether that is an address of ours: nothing else can be bound to.
+bool is_of_this_machine(sockaddr_storage address, socklen_t bytes) {
+    in_port_t& port = address.ss_family == AF_INET6
+                          ? reinterpret_cast<sockaddr_in6&>(address).sin6_port
+                          : reinterpret_cast<sockaddr_in&>(address).sin_port;
+    port = 0;
+    const int fd = ::socket(address.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    const bool bound = ::bind(fd, reinterpret_cast<const sockaddr*>(&address), bytes) == 0;
+    ::close(fd);
+    return bound;
+}
+
+void add_tcp_inodes(const char* table, const std::string& place, std::uint16_t port,
+                    std::set<std::uint64_t>& to) {
     std::ifstream in(table);
     std::string line;
     std::getline(in, line);
     while (std::getline(in, line)) {
+        char local[33] = {};
         unsigned local_port = 0;
         unsigned state = 0;
         unsigned long long inode = 0;
         constexpr unsigned listening = 0x0a;
         if (std::sscanf(line.c_str(),
-                        " %*d: %*[0-9A-Fa-f]:%x %*[0-9A-Fa-f]:%*x %x %*s %*s %*s %*s %*s %llu",
-                        &local_port, &state, &inode) == 3 &&
-            local_port == port && state == listening) {
+                        " %*d: %32[0-9A-Fa-f]:%x %*[0-9A-Fa-f]:%*x %x %*s %*s %*s %*s %*s %llu",
+                        local, &local_port, &state, &inode) == 4 &&
+            place == local && local_port == port && state == listening) {
             to.insert(inode);
         }
     }
+}
+
+// Inodes of sockets that listen at the target, if that is on this machine.
+std::set<std::uint64_t> tcp_inodes(const target& where) {
+    std::set<std::uint64_t> found;
+    if (!is_of_this_machine(where.address, where.address_bytes)) {
+        return found;
+    }
+    for (const std::string& place : places_of(where.address)) {
+        add_tcp_inodes("/proc/net/tcp", place, where.port, found);
+        add_tcp_inodes("/proc/net/tcp6", place, where.port, found);
+        if (!found.empty()) {
+            break;
+        }
+    }
+    return found;
 }
 
 // The same for a unix socket, by its path.
@@ -97,6 +155,14 @@ void add_reaped(server_sample& to) {
     to.switches += static_cast<std::uint64_t>(used.ru_nvcsw + used.ru_nivcsw);
 }
 
+// False where there is no such process.
+bool read_clock(clockid_t which, std::int64_t& ns) {
+    timespec t{};
+    const bool read = ::clock_gettime(which, &t) == 0;
+    ns = std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
+    return read;
+}
+
 std::uint64_t field_of_status(const std::string& line, std::string_view name) {
     return line.starts_with(name) ? number_after(line, name.size()) : 0;
 }
@@ -121,8 +187,7 @@ bool server_watch::find(const std::string& word, const target& where, std::strin
     if (where.is_unix()) {
         add_unix_inodes(where.socket_path, inodes);
     } else {
-        add_tcp_inodes("/proc/net/tcp", where.port, inodes);
-        add_tcp_inodes("/proc/net/tcp6", where.port, inodes);
+        inodes = tcp_inodes(where);
     }
     std::error_code ignored;
     for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
@@ -155,14 +220,19 @@ server_sample server_watch::sample() const {
     for (const pid_t pid : pids()) {
         const fs::path process = fs::path("/proc") / std::to_string(pid);
         std::ifstream memory(process / "status");
+        std::uint64_t rss_bytes = 0;
         for (std::string line; std::getline(memory, line);) {
-            sum.rss_bytes += field_of_status(line, "VmRSS:") * 1024;
+            rss_bytes += field_of_status(line, "VmRSS:") * 1024;
         }
+        sum.rss_bytes += rss_bytes;
+        // With that of threads that have ended.
+        clockid_t clock{};
+        std::int64_t ran_ns = 0;
+        const bool there = ::clock_getcpuclockid(pid, &clock) == 0 && read_clock(clock, ran_ns);
+        sum.cpu_ns += ran_ns;
+        // One that nobody has waited for yet has no memory.
+        sum.processes += there && rss_bytes > 0 ? 1 : 0;
         for (const auto& task : fs::directory_iterator(process / "task", ignored)) {
-            std::ifstream times(task.path() / "schedstat");
-            std::int64_t ran_ns = 0;
-            times >> ran_ns;
-            sum.cpu_ns += ran_ns;
             std::ifstream status(task.path() / "status");
             for (std::string line; std::getline(status, line);) {
                 sum.switches += field_of_status(line, "voluntary_ctxt_switches:") +
@@ -173,10 +243,20 @@ server_sample server_watch::sample() const {
     return sum;
 }
 
+std::optional<server_sample> server_watch::since(const server_sample& before) const {
+    server_sample now = sample();
+    if (!ours_ && now.processes < before.processes) {
+        return std::nullopt;
+    }
+    now.cpu_ns = std::max<std::int64_t>(now.cpu_ns - before.cpu_ns, 0);
+    now.switches -= std::min(before.switches, now.switches);
+    return now;
+}
+
 std::int64_t own_cpu_ns() noexcept {
-    timespec t{};
-    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
+    std::int64_t ns = 0;
+    read_clock(CLOCK_PROCESS_CPUTIME_ID, ns);
+    return ns;
 }
 
 }  // namespace pillion::load

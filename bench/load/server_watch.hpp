@@ -6,6 +6,7 @@
 
 #include <sys/types.h>
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -16,7 +17,9 @@ namespace pillion::load {
 struct server_sample {
     std::int64_t cpu_ns = 0;
     std::uint64_t rss_bytes = 0;
-    std::uint64_t switches = 0;  // context switches, wanted or not
+    // Context switches, wanted or not, of threads that still exist: the system keeps no others.
+    std::uint64_t switches = 0;
+    std::size_t processes = 0;  // that were there to be looked at
 };
 
 class server_watch {
@@ -29,8 +32,10 @@ class server_watch {
     bool is_watching() const noexcept { return ours_ || !pids_.empty(); }
     // Those that there are now.
     std::set<pid_t> pids() const;
-    // Summed over the processes and all their threads that still exist.
+    // Summed over the processes.
     server_sample sample() const;
+    // What they have used since; nullopt where one has ended, and with it what it used.
+    std::optional<server_sample> since(const server_sample& before) const;
 
  private:
     std::set<pid_t> pids_;

@@ -314,6 +314,47 @@ def test_the_server_is_watched(bench, server):
     assert report["client"]["cpu_us_per_request"] > 0
 
 
+def test_auto_is_whoever_listens_at_the_address(bench, server):
+    """Another server has the same port at another address: both were watched as one."""
+    with socket.socket() as other:
+        other.bind(("127.0.0.2", server.port))
+        other.listen(1)
+        _, report = bench(server.urls[0], "ping", "--pid", "auto", *brief(10))
+        assert report["server"]["pids"] == [server.pid]
+        url = server.urls[0].replace("127.0.0.1", "127.0.0.3")
+        assert "listens" in fails(1, url, "--pid", "auto", *brief(1))
+
+
+def test_threads_that_have_ended_count(bench, scripted):
+    """A thread for each connection, a connection for each request: what each used was lost with
+    it."""
+    used = []
+
+    def script(request):
+        while time.thread_time() < 0.01:
+            pass
+        used.append(time.thread_time())
+        return ONCE["close"](request)
+    code, report = bench(scripted(script).url, "tools/list", "--pid", os.getpid(), *brief(20))
+    assert code == 0 and report["ok"] == 20, report
+    assert report["server"]["cpu_us_per_request"] * 20 >= sum(used) * 1e6 * 0.99, used
+
+
+def test_a_server_that_ends_has_no_figures(start, io, tmp_path):
+    """After less before was less than nothing: -2000 µs of CPU per request."""
+    own = start()
+    lines, out = tmp_path / "lines", tmp_path / "out"
+    with subprocess.Popen([bench_bin(), own.urls[0], "ping", "-c", "2", "-d", "3s", "--warm-up",
+                           "0s", "--io", io, "--pid", str(own.pid), "--ndjson", lines, "--json",
+                           out], stdout=subprocess.PIPE) as process:
+        wait_until(lambda: lines.exists() and lines.stat().st_size > 0, what="the first second")
+        own.stop()
+        text = process.communicate()[0].decode()
+    report = json.loads(out.read_text(encoding="utf-8"))
+    assert process.returncode == 3 and report["ok"] > 0 and report["server"] is None, report
+    assert "has ended" in text
+
+
 def test_auto_finds_a_unix_socket(bench, start, tmp_path):
     path = tmp_path / "s"
     own = start("--listen", f"unix:{path}")
