@@ -148,6 +148,7 @@ class rounds_dialogue final : public dialogue {
             return how.what == fault::none && rounds_ == 0 ? verdict{fault::incomplete} : how;
         }
         constexpr int rounds_max = 100;
+        constexpr std::size_t answers_bytes_max = std::size_t{16} << 20U;
         const json::view state = result["requestState"];
         if (!result["inputRequests"].is_object() && !state.is_string()) {
             goes_on_ = false;
@@ -163,6 +164,10 @@ class rounds_dialogue final : public dialogue {
             b.key(key);
             answer(b, asked);
             ++events_;
+            if (b.text().size() > answers_bytes_max) {
+                goes_on_ = false;
+                return {fault::incomplete};
+            }
         }
         b.end_object();
         again_.more = ",\"inputResponses\":";

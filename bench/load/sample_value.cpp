@@ -15,13 +15,15 @@ namespace {
 
 constexpr int depth_max = 16;
 constexpr std::int64_t count_max = 1000;
+// Of a value: lists in lists grow by their product.
+constexpr std::size_t text_bytes_max = std::size_t{4} << 20U;
 
 class sampler {
  public:
     sampler(json::view root, std::uint64_t& seed) : root_(root), seed_(seed) {}
 
     bool sample(json::view schema, int depth) {
-        if (depth > depth_max) {
+        if (depth > depth_max || is_too_large()) {
             return false;
         }
         if (schema["const"].exists()) {
@@ -55,6 +57,7 @@ class sampler {
         return typed(schema, depth);
     }
     const json::builder& made() const noexcept { return to_; }
+    bool is_too_large() const noexcept { return to_.text().size() > text_bytes_max; }
 
  private:
     // splitmix64.
@@ -253,6 +256,9 @@ std::optional<std::string> sample_value(json::view schema, std::uint64_t& seed) 
     for (int i = 0; i < attempts; ++i) {
         sampler made(schema, seed);
         if (!made.sample(schema, 0)) {
+            if (made.is_too_large()) {
+                break;
+            }
             continue;
         }
         std::string text(made.made().text());

@@ -159,6 +159,20 @@ TEST_F(dialogue_test, questions_are_answered_and_the_call_is_made_again) {
     EXPECT_EQ(talk->next(), nullptr);
 }
 
+// Each form is allowed; an answer of many large ones took what memory there was.
+TEST_F(dialogue_test, a_server_that_asks_for_too_much_is_left) {
+    begin(pattern::rounds, revision::r2026_07_28);
+    std::string asked;
+    for (int i = 0; i < 20; ++i) {
+        asked += (i == 0 ? "\"" : ",\"") + std::to_string(i) +
+                 R"(":{"method":"elicitation/create","params":{"requestedSchema":
+                      {"type":"string","minLength":900000}}})";
+    }
+    EXPECT_EQ(take(R"({"resultType":"input_required","inputRequests":{)" + asked + "}}"),
+              fault::incomplete);
+    EXPECT_EQ(talk->next(), nullptr);
+}
+
 TEST_F(dialogue_test, a_server_that_never_has_enough_is_left) {
     begin(pattern::rounds, revision::r2026_07_28);
     fault how = fault::none;

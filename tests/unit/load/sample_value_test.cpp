@@ -75,6 +75,10 @@ TEST(sample_value, gives_up_where_it_must) {
              R"({"type":"integer","minimum":3,"maximum":2})",
              R"({"type":"string","minLength":5,"maxLength":2})",
              R"({"type":"array","minItems":100000000,"items":{}})",
+             // A quarter of a million: each list is allowed, and all of them took what memory there
+             // was.
+             R"({"type":"array","minItems":62,"items":{"type":"array","minItems":62,"items":{
+                 "type":"array","minItems":62,"items":{"type":"string","minLength":20}}}})",
              R"({"type":"strange"})",
              "false",
          }) {
