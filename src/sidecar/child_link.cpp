@@ -15,6 +15,8 @@ namespace pillion::sidecar {
 
 namespace {
 
+// How long it may take to end at the end of its input, and then when it is told to.
+constexpr std::int64_t term_after_ms = 1000;
 constexpr std::int64_t kill_after_ms = 2000;
 constexpr std::size_t tail_bytes = 2048;
 
@@ -98,6 +100,10 @@ class child_link final : public server_link,
     int patience_used_ = 0;
     // Ends what is left of the pipes; tells the reader of the end.
     io::timer timer_{&child_link::on_timer, this};
+    io::timer term_{[](io::timer&, void* owner) noexcept {
+                        static_cast<child_link*>(owner)->child_.terminate(kill_after_ms);
+                    },
+                    this};
 };
 
 void child_link::start(link_reader& reader) {
@@ -142,11 +148,14 @@ void child_link::close() noexcept {
         return;
     }
     ending_ = true;
-    // The end of its input is how a server is asked to end; TERM says it to those that do not read.
+    // The end of its input is how a server is asked to end, and it may have something to save. TERM
+    // says it later to those that go on (MCP 2025-11-25, Lifecycle, Shutdown, stdio).
     if (stream_ && !closed_) {
         stream_->close(false);
     }
-    child_.terminate(kill_after_ms);
+    if (!exited_) {
+        loop_.arm_in_ms(term_, term_after_ms);
+    }
 }
 
 void child_link::on_data(char* data, std::size_t bytes) noexcept {
@@ -192,6 +201,7 @@ void child_link::on_closed(int /*os_errno*/) noexcept {
 
 void child_link::on_exit(const process::exit_status& how) {
     exited_ = true;
+    term_.cancel();
     if (why_.empty()) {
         why_ = process::describe(how);
     }

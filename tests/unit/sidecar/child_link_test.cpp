@@ -79,6 +79,15 @@ TEST_P(child_link_test, messages_are_lines_both_ways) {
     EXPECT_EQ(why, "it ended with code 3");  // since there is no more to read
 }
 
+// It was told to end by TERM as well, at once: what it does at the end of its input was not done.
+TEST_P(child_link_test, who_ends_with_its_input_ends_as_it_likes) {
+    start("echo here; while read -r line; do :; done; sleep 0.05; exit 5");
+    ASSERT_TRUE(until([&] { return heard.size() == 1; }));
+    it->close();
+    wait_for_end();
+    EXPECT_EQ(why, "it ended with code 5");
+}
+
 // The second piece comes when the first one may have been read.
 TEST_P(child_link_test, a_message_split_anywhere_is_one) {
     const std::string text = "{\"a\":\"bc\"}\r\n\nx\n";
