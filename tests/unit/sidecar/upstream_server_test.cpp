@@ -327,7 +327,7 @@ TEST(upstream_server, an_answer_is_to_the_last_question_of_its_id) {
     callers calls;
     s.become_legacy("{}");
     std::vector<std::shared_ptr<bridged_call>> all;
-    for (int i = 0; i < 2; ++i) {
+    for (std::size_t i = 0; i < 2; ++i) {
         all.push_back(calls.make("tools/call", R"("name":"a")"));
         s.it->begin(all[i]);
         EXPECT_EQ(s.next(), "tools/call");

@@ -450,14 +450,17 @@ TEST_P(tls_stream_test, a_part_of_a_record_is_not_quiet) {
     const auto pass = [](int from, int to, std::size_t most) {
         char buf[4096];
         const ssize_t got = ::read(from, buf, std::min(most, sizeof buf));
-        if (got > 0) {
-            ASSERT_EQ(::write(to, buf, static_cast<std::size_t>(got)), got);
-        }
+        return got > 0 && ::write(to, buf, static_cast<std::size_t>(got)) == got;
     };
     const auto relay = [&] {
         pass(to_client[1], to_server[1], 4096);
         pass(to_server[1], to_client[1], 4096);
         loop->run_one(2'000'000);
+    };
+    const auto write_and_pass_a_part = [&](std::string_view text) {
+        client.write(*share, text);
+        ASSERT_TRUE(until([&] { return pass(to_client[1], to_server[1], 11); }));
+        turns(5);
     };
     ASSERT_TRUE(until([&] {
         relay();
@@ -465,10 +468,7 @@ TEST_P(tls_stream_test, a_part_of_a_record_is_not_quiet) {
     }));
     for (const char* const text : {"first", "second"}) {
         server.reader.bytes.clear();
-        client.write(*share, text);
-        turns(2);
-        pass(to_client[1], to_server[1], 11);
-        turns(2);
+        write_and_pass_a_part(text);
         EXPECT_FALSE(server.stream->close_if_quiet());
         ASSERT_TRUE(until([&] {
             relay();
@@ -476,10 +476,7 @@ TEST_P(tls_stream_test, a_part_of_a_record_is_not_quiet) {
         }));
     }
     // One that never becomes whole does not keep it open for ever.
-    client.write(*share, "third");
-    turns(2);
-    pass(to_client[1], to_server[1], 11);
-    turns(2);
+    write_and_pass_a_part("third");
     int spared = 0;
     while (!server.stream->close_if_quiet()) {
         ASSERT_LT(++spared, 100);
