@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.hpp"
 #include "sidecar/rpc_peer.hpp"
 
 namespace pillion::sidecar {
@@ -50,6 +51,27 @@ bool add_as_it_is(std::string_view value, std::string& to) {
 }  // namespace
 
 bool is_settable_field(std::string_view name) { return is_token(name) && !is_ours(name); }
+
+void set_field(client::question& to, std::string_view name, std::string value) {
+    if (base::equals_ignore_case(name, "accept")) {
+        to.accept = std::move(value);
+    } else if (base::equals_ignore_case(name, "authorization")) {
+        to.authorization = std::move(value);
+    } else if (base::equals_ignore_case(name, "content-type")) {
+        to.content_type = std::move(value);
+    } else {
+        std::erase_if(to.headers, [name](const auto& one) {
+            return base::equals_ignore_case(one.first, name);
+        });
+        to.headers.emplace_back(name, std::move(value));
+    }
+}
+
+bool has_field(const client::question& in, std::string_view name) noexcept {
+    return std::any_of(in.headers.begin(), in.headers.end(), [name](const auto& one) {
+        return base::equals_ignore_case(one.first, name);
+    });
+}
 
 bool http_request::parse(const http_spec& what, std::string_view base, http_request& to,
                          std::string& fault) {
@@ -133,23 +155,14 @@ bool http_request::render_headers(json::view arguments, client::question& to,
         if (!sidecar::render(value, arguments, &add_field_text, text, fault)) {
             return false;
         }
-        const std::string lowered = lower(name);
-        if (lowered == "accept") {
-            to.accept = std::move(text);
-        } else if (lowered == "authorization") {
-            to.authorization = std::move(text);
-        } else if (lowered == "content-type") {
-            to.content_type = std::move(text);
-        } else {
-            to.headers.emplace_back(name, std::move(text));
-        }
+        set_field(to, name, std::move(text));
     }
     return true;
 }
 
 bool http_request::render_body(json::view arguments, client::question& to,
                                std::string& fault) const {
-    const std::string& type = spec_.content_type;
+    const std::string& type = spec_.content_type.empty() ? to.content_type : spec_.content_type;
     switch (spec_.sends) {
         case body_kind::none:
             return true;

@@ -19,6 +19,10 @@ namespace pillion::sidecar {
 // Whether the operator may set that field: not those that frame a message or are ours to say.
 bool is_settable_field(std::string_view name);
 
+// Says it in a request, in place of what was said of that name before.
+void set_field(client::question& to, std::string_view name, std::string value);
+bool has_field(const client::question& in, std::string_view name) noexcept;
+
 class http_request {
  public:
     // `base` stands before the path. False with a fault in words.

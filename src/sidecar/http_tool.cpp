@@ -107,12 +107,15 @@ tool_result good_answer(context& ctx, const http_spec& spec, const client::answe
 void add_trail(context& ctx, client::question& to) {
     const trace_context trace = ctx.trace();
     if (!trace.traceparent.empty()) {
-        to.headers.emplace_back("traceparent", trace.traceparent);
+        set_field(to, "traceparent", std::string(trace.traceparent));
     }
     if (!trace.tracestate.empty()) {
-        to.headers.emplace_back("tracestate", trace.tracestate);
+        set_field(to, "tracestate", std::string(trace.tracestate));
     }
-    to.headers.emplace_back("X-Request-Id", ctx.request_id());
+    // A description may have it among its parameters.
+    if (!has_field(to, "X-Request-Id")) {
+        to.headers.emplace_back("X-Request-Id", ctx.request_id());
+    }
     const std::int64_t left_ms =
         std::chrono::duration_cast<std::chrono::milliseconds>(ctx.remaining()).count();
     constexpr std::int64_t most_ms = 3'600'000;
@@ -130,7 +133,7 @@ client::question question_to(const upstream& at) {
     what.timeout_ms = at.spec->answer_timeout_ms;
     what.answer_bytes_max = at.spec->answer_bytes_max;
     for (const name_and_text& one : at.spec->headers) {
-        what.headers.emplace_back(one.first, one.second);
+        set_field(what, one.first, one.second);
     }
     return what;
 }

@@ -77,7 +77,8 @@ class Upstream:
                       (line.split(": ", 1) for line in lines[1:])}
             while len(body) < int(fields.get("content-length", 0)):
                 body += connection.recv(65536)
-            request = {"line": lines[0], "fields": fields, "body": body, "socket": connection}
+            request = {"line": lines[0], "fields": fields, "body": body, "socket": connection,
+                       "names": [line.split(":")[0].lower() for line in lines[1:]]}
             self.requests.append(request)
             answer = self.script(request)
             if answer is not None:
@@ -225,6 +226,29 @@ def test_answers(client, upstream):
     assert text_of(called(client, "look")) == ""
     upstream.script = lambda _: reply(200, b"\x89PNG", "image/png")
     assert called(client, "remove")["content"][0]["mimeType"] == "image/png"
+
+
+# Accept and Content-Type of the upstream came beside ours, and a service took either.
+def test_a_field_is_said_once(tcp, start_pillion, make_client, tmp_path):
+    config = tmp_path / "c.yaml"
+    own = "headers: {accept: a/own, X-Two: tool, X-Request-Id: mine}"
+    config.write_text(
+        f"upstreams: {{up: {{url: '{tcp.url}', headers: {{Accept: a/b, Content-Type: c/d,"
+        " X-Two: all, Authorization: secret}}}\n"
+        "tools:\n  get: {http: {upstream: up, path: /get}}\n"
+        "  post: {input: {type: object, properties: {a: {}}},"
+        " http: {upstream: up, method: POST, path: /post, send: rest}}\n"
+        f"  own: {{http: {{upstream: up, path: /own, {own}}}}}\n", encoding="utf-8")
+    client = make_client("E", start_pillion("--config", config, "--root", tmp_path)).open()
+    for name in ("get", "post", "own"):
+        called(client, name, {"a": 1} if name == "post" else {})
+    for request in tcp.requests:
+        assert sorted(set(request["names"])) == sorted(request["names"])
+        assert request["fields"]["content-type"] == "c/d"
+        assert request["fields"]["authorization"] == "secret"
+    get, post, own = [request["fields"] for request in tcp.requests]
+    assert get["accept"] == post["accept"] == "a/b" and get["x-two"] == "all"
+    assert (own["accept"], own["x-two"], own["x-request-id"]) == ("a/own", "tool", "mine")
 
 
 def test_the_caller_s_token_stays_here(client, upstream):
