@@ -68,6 +68,7 @@ void http_exchange::on_head(const client::answer& head) {
 
 void http_exchange::on_piece(std::string_view text) {
     if (has_events_) {
+        tries_ = 0;  // comments are signs of life, too (WHATWG HTML §9.2.7)
         return read_events(text);
     }
     if (text.size() > bytes_max_ - body_.size()) {
@@ -87,7 +88,6 @@ void http_exchange::read_events(std::string_view text) {
             return;
         }
         text.remove_prefix(step.consumed);
-        tries_ = 0;
         const std::size_t bytes = events_.event().data.size();
         most_ = std::max(most_, bytes);
         listener_.on_event(*this, events_.event());

@@ -61,7 +61,7 @@ class http_exchange final : private client::answer_sink {
     // The answer is a stream of events.
     bool has_events() const noexcept { return has_events_; }
     const std::string& last_event_id() const noexcept { return events_.last_event_id(); }
-    // How often it was asked again without an event since.
+    // How often it was asked again without a word since.
     int tries() const noexcept { return tries_; }
     const std::string& body() const noexcept { return body_; }
 
