@@ -51,7 +51,7 @@ class Server(bridged_server.Server):
         if method is None:
             return self.streams.get(identifier) or queue.Queue()
         if identifier is not None:
-            return self.streams[int(identifier[1:])]
+            return self.streams[self.asked[identifier]]
         if method == "notifications/progress":
             return self.streams[self.tokens[params["progressToken"]]]
         if method == "notifications/message":
