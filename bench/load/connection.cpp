@@ -463,17 +463,19 @@ void connection::look_at_clock() noexcept {
     if (phase_ == phase::expecting && link_->can_resume()) {
         return become_free();
     }
-    const bool last_words = phase_ == phase::deleting && leaving_;
+    const bool last_words = leaving_ && (phase_ == phase::deleting || phase_ == phase::closing);
     const bool late = now - began_ns_ >= (last_words ? farewell_ns : plan_.timeout_ns);
     if (phase_ == phase::idle) {
         return look_while_idle();
     }
-    if (!late || phase_ == phase::free || phase_ >= phase::closing ||
+    if (!late || phase_ == phase::free || phase_ == phase::gone ||
         (phase_ == phase::asking && plan_.is_patient)) {
         return;
     }
     if (phase_ == phase::connecting) {
         link_->cancel_open();
+    } else if (phase_ == phase::closing) {
+        link_->close();
     } else if (last_words) {
         close();
     } else if (phase_ == phase::expecting) {

@@ -112,13 +112,14 @@ void http_link::replied(reply_state how) noexcept {
 }
 
 void http_link::close() noexcept {
+    // TLS says goodbye (RFC 8446 §6.1), but not behind a request that the server may never take.
+    const bool again = std::exchange(closing_, true);
+    stream_->close(to_.secure && !waiting_ && !again);
     waiting_ = false;
-    // TLS says goodbye (RFC 8446 §6.1).
-    stream_->close(to_.secure);
 }
 
 void http_link::on_closed(int os_errno) noexcept {
-    waiting_ = false;
+    waiting_ = closing_ = false;
     if (secure_) {
         tls_fault_ = secure_->fault();
     }

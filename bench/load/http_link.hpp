@@ -60,6 +60,7 @@ class http_link final : public link,
     link_user& user_;
     int fd_ = -1;            // while connecting
     bool waiting_ = false;   // for a reply
+    bool closing_ = false;   // perhaps with a goodbye on its way
     bool shaking_ = false;   // hands, at the begin of TLS: on_open() is owed
     int shaking_fault_ = 0;  // … and what it will say
     bool resumed_ = false;   // those hands were known

@@ -55,7 +55,7 @@ class link {
     // `end` outlives the link when it is longer than copied_end_max.
     virtual bool send(std::string_view begin, std::size_t id_at, std::uint64_t id,
                       std::string_view end) noexcept = 0;
-    // While open: on_closed() follows.
+    // While open: on_closed() follows. A second time: soon.
     virtual void close() noexcept = 0;
 
     // Of TLS: whether the last open() resumed a session, whether the next one could, and why it

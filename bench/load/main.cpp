@@ -6,6 +6,7 @@
 // failed (compare: something became worse than it may).
 #include <unistd.h>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <string>
 
@@ -125,6 +126,10 @@ int run(run_options& how) {
         std::signal(number, [](int) { load_run::interrupt(); });
     }
     io::reactor loop(std::move(*backend));
+    // A request may be as large as it likes, and over TLS is many pieces.
+    io::output_marks output;
+    output.hard = SIZE_MAX;
+    loop.set_output(output);
     if (how.to.secure) {
         how.tls.server_name = how.tls.server_name.empty() ? how.to.host : how.tls.server_name;
         // As clients do that come back.

@@ -1,9 +1,11 @@
 """pillion-bench: other transports than HTTP, and what is more than a question and its answer."""
 
+import contextlib
 import json
 import os
 import queue
 import socket
+import ssl
 import sys
 import threading
 
@@ -107,6 +109,54 @@ def test_servers_that_are_not_to_be_trusted(bench, secure, authority, tmp_path):
     assert "cannot read" in fails(1, url, "--cacert", tmp_path / "none", *brief(1))
     assert bench(url, "-k", *brief(1))[0] == 0
     assert bench(f"https://127.0.0.1:{server.port}/mcp", *trust, *brief(1))[0] == 0
+
+
+def context_of(authority):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(authority.cert, authority.key)
+    return context
+
+
+@pytest.fixture
+def large(tmp_path):
+    """Arguments that no buffer of the system holds."""
+    path = tmp_path / "large.json"
+    path.write_text(json.dumps({"text": "x" * 16_000_000}), encoding="utf-8")
+    return ("--tool", "echo", "--arguments", f"@{path}")
+
+
+@pytest.mark.tls
+def test_large_requests_over_https(bench, scripted, authority, large):
+    """All records of a request are written in one turn: that passed the mark at which a peer that
+    does not read is cut off."""
+    server = scripted(lambda r: http(message(r)), context=context_of(authority))
+    code, report = bench(server.base + "/mcp", "tools/call", *large, "--cacert", authority.ca,
+                         "-n", 2, "-c", 1, "--warm-up", "0s", "--timeout", "60s")
+    assert code == 0 and report["ok"] == 2 and report["bytes_out"] > 32_000_000, report
+
+
+@pytest.mark.asan
+@pytest.mark.tls
+def test_an_https_server_that_never_reads(bench, authority, large):
+    """The goodbye of TLS waited behind the request, and the report was lost in an assertion."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        kept = []
+
+        def shake_hands():
+            with contextlib.suppress(OSError):
+                while True:
+                    client, _ = listener.accept()
+                    kept.append(context_of(authority).wrap_socket(client, server_side=True))
+        thread = threading.Thread(target=shake_hands, daemon=True)
+        thread.start()
+        code, report = bench(f"https://localhost:{listener.getsockname()[1]}/mcp", "tools/call",
+                             *large, "--cacert", authority.ca, "-n", 2, "-c", 1, "--warm-up", "0s",
+                             "--timeout", "1s")
+        listener.shutdown(socket.SHUT_RDWR)
+        thread.join()
+        for one in kept:
+            one.close()
+    assert code == 3 and report["errors"]["by_class"] == {"timeout": 2}, report
 
 
 @pytest.mark.tls
@@ -532,7 +582,7 @@ def test_a_unix_server_whose_queue_is_full(bench, tmp_path):
                 one.setblocking(False)
                 one.connect_ex(path)
                 waiting.append(one)
-        thread = threading.Thread(target=accept_one)
+        thread = threading.Thread(target=accept_one, daemon=True)
         thread.start()
         code, report = bench(f"unix:{path}", "connection-churn", "-n", 2, "-c", 1, "--warm-up",
                              "0s", "--timeout", "500ms")
