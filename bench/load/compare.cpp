@@ -1,5 +1,6 @@
 #include "compare.hpp"
 
+#include <cmath>
 #include <cstdio>
 #include <fstream>
 #include <iterator>
@@ -67,7 +68,8 @@ double worsening(const row& r, double before, double after) {
     if (before <= 0) {
         return after > 0 && !r.more_is_better ? 1 : 0;
     }
-    return r.more_is_better ? 1 - after / before : after / before - 1;
+    // Of what there is nothing any more no share is little enough.
+    return !r.more_is_better ? after / before - 1 : after > 0 ? 1 - after / before : INFINITY;
 }
 
 // Prints the table of two runs; whether anything became worse than it may.
