@@ -175,9 +175,11 @@ bool passed(const step& one) {
     }
     // Who says how many errors are too many is not told that any is; a run of nothing shows
     // nothing.
-    for (const assertion& a : how.assertions) {
-        if (a.what == metric::errors || a.what == metric::error_rate) {
-            return what.counts.errors() + what.counts.ok > 0;
+    for (const auto* const bounds : {&how.assertions, &how.slo}) {
+        for (const assertion& a : *bounds) {
+            if (a.what == metric::errors || a.what == metric::error_rate) {
+                return what.counts.errors() + what.counts.ok > 0;
+            }
         }
     }
     return what.counts.errors() == 0 && what.counts.ok > 0;
