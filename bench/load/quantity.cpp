@@ -74,6 +74,11 @@ std::string show_duration(double ns) {
 }
 
 std::string show_count(double number) {
+    if (number < 9.95 && std::fmod(number, 1) > 0) {
+        char few[32];
+        std::snprintf(few, sizeof few, "%.2g", number);
+        return few;
+    }
     std::string text = std::to_string(std::llround(number));
     for (std::size_t at = text.size(); at > 3;) {
         at -= 3;

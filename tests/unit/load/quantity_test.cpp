@@ -40,6 +40,11 @@ TEST(quantity, shown) {
     EXPECT_EQ(show_duration(12.34e9), "12.3 s");
     EXPECT_EQ(show_count(1'234'567.4), "1 234 567");
     EXPECT_EQ(show_count(999), "999");
+    EXPECT_EQ(show_count(2), "2");
+    // Ticks of an axis and slow rates, which were "0", "1", "1", "2".
+    EXPECT_EQ(show_count(0.4), "0.4");
+    EXPECT_EQ(show_count(1.5), "1.5");
+    EXPECT_EQ(show_count(9.97), "10");
     EXPECT_EQ(show_bytes(512), "512 B");
     EXPECT_EQ(show_bytes(1536), "1.50 KiB");
 }
