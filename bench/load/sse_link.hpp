@@ -27,6 +27,9 @@ class sse_link final : public link {
               std::string_view end) noexcept override;
     void close() noexcept override;
     bool keeps_sessions() const noexcept override { return false; }
+    std::string_view tls_fault() const noexcept override {
+        return stream_.tls_fault().empty() ? post_.tls_fault() : stream_.tls_fault();
+    }
     const std::string& session() const noexcept override { return none_; }
     const std::string& path() const noexcept override { return path_; }
 

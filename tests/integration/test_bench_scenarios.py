@@ -105,6 +105,7 @@ def test_handshakes(bench, start, authority, scenario):
 def test_servers_that_are_not_to_be_trusted(bench, secure, authority, tmp_path):
     server, url, trust = secure
     assert "tls" in fails(1, url, *brief(1))
+    assert "tls" in fails(1, url.replace("/mcp", "/sse"), "-r", OLDEST, *brief(1))
     assert "CN" in fails(1, url, *trust, "--server-name", "example.org", *brief(1))
     assert "cannot read" in fails(1, url, "--cacert", tmp_path / "none", *brief(1))
     assert bench(url, "-k", *brief(1))[0] == 0
