@@ -80,15 +80,21 @@ bool write_file(const std::string& path, const std::string& text) {
     return written && closed;
 }
 
+// Before anything is measured; what is there is kept until there is something better.
+bool can_write(const std::string& path) {
+    std::FILE* const to = path.empty() || path == "-" ? nullptr : std::fopen(path.c_str(), "a");
+    return to == nullptr ? path.empty() || path == "-" : std::fclose(to) == 0;
+}
+
 int finish(const run_options& how, const bench_result& all) {
+    if (!how.quiet && how.json_file != "-") {
+        std::fputs(text_report(all).c_str(), stdout);
+    }
     if (!how.json_file.empty() && !write_file(how.json_file, json_report(all) + "\n")) {
         return could_not("cannot write " + how.json_file);
     }
     if (!how.html_file.empty() && !write_file(how.html_file, html_report(all))) {
         return could_not("cannot write " + how.html_file);
-    }
-    if (!how.quiet && how.json_file != "-") {
-        std::fputs(text_report(all).c_str(), stdout);
     }
     return passed(all) ? 0 : exit_wrong;
 }
@@ -115,6 +121,11 @@ int run(run_options& how) {
     auto backend = io::make_backend(how.io, note);
     if (!backend) {
         return could_not(note.empty() ? backend.error().detail : note);
+    }
+    for (const std::string& path : {how.json_file, how.html_file}) {
+        if (!can_write(path)) {
+            return could_not("cannot write " + path);
+        }
     }
     progress lines(how);
     if (!lines.open()) {
