@@ -250,7 +250,8 @@ class context {
     task<bool> log_json(log_level level, std::string_view json, std::string_view logger = {});
 
     // Runs `work` on a helper thread and returns what it returned. The request's coroutine waits
-    // even when stopped meanwhile (ask stopped() afterwards). `work` must be a named callable:
+    // even when stopped meanwhile (ask stopped() afterwards); where no helper takes the work for a
+    // second after that, std::runtime_error is thrown. `work` must be a named callable:
     //     auto work = [path] { return slow(path); };
     //     auto answer = co_await ctx.blocking(work);
     // (a temporary is refused at compile time: g++ 12 destroys its captures twice).

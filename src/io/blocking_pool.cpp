@@ -3,10 +3,13 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/cpu.hpp"
+#include "base/log.hpp"
 
 namespace pillion::io {
 
@@ -20,6 +23,8 @@ struct blocking_pool::state {
     state(std::size_t most, std::size_t queued) : threads_max(most), queue_max(queued) {}
 
     void serve();
+    // REQUIRES: locked.
+    void add_thread();
 
     const std::size_t threads_max;
     const std::size_t queue_max;
@@ -29,6 +34,7 @@ struct blocking_pool::state {
     std::vector<std::thread> threads;
     std::size_t idle = 0;
     bool stopping = false;
+    bool refused = false;  // the system gave no thread: told once, until it gives one
 };
 
 void blocking_pool::state::serve() {
@@ -49,6 +55,19 @@ void blocking_pool::state::serve() {
         next.work.reset();
         next.home->post(std::move(next.done));
         lock.lock();
+    }
+}
+
+void blocking_pool::state::add_thread() {
+    try {
+        threads.emplace_back([this] { serve(); });
+        refused = false;
+    } catch (const std::system_error& e) {
+        // pids.max of a container, TasksMax, ulimit -u. Those there are serve all.
+        if (!std::exchange(refused, true)) {
+            log::error("blocking.no_thread",
+                       {log::kv("errno", e.code().value()), log::kv("threads", threads.size())});
+        }
     }
 }
 
@@ -78,10 +97,13 @@ bool blocking_pool::submit(reactor& home, base::unique_function<void()> work,
         if (state_->stopping || state_->queue.size() >= state_->queue_max) {
             return false;
         }
-        state_->queue.push_back({&home, std::move(work), std::move(done_on_home)});
-        if (state_->idle < state_->queue.size() && state_->threads.size() < state_->threads_max) {
-            state_->threads.emplace_back([s = state_.get()] { s->serve(); });
+        if (state_->idle <= state_->queue.size() && state_->threads.size() < state_->threads_max) {
+            state_->add_thread();
         }
+        if (state_->threads.empty()) {
+            return false;
+        }
+        state_->queue.push_back({&home, std::move(work), std::move(done_on_home)});
     }
     state_->wanted.notify_one();
     return true;

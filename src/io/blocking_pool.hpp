@@ -24,14 +24,14 @@ namespace pillion::io {
 class offload {
  public:
     virtual ~offload() = default;
-    // False when the queue is full: neither function will run.
+    // False when the queue is full or no thread can be had: neither function will run.
     virtual bool submit(reactor& home, base::unique_function<void()> work,
                         base::unique_function<void()> done_on_home) = 0;
 };
 
 class blocking_pool final : public offload {
  public:
-    // Threads start at the first submit(). At most `queue_max` jobs wait.
+    // Threads start when there is work for them. At most `queue_max` jobs wait.
     explicit blocking_pool(std::size_t threads = 2, std::size_t queue_max = 256);
     blocking_pool(const blocking_pool&) = delete;
     blocking_pool& operator=(const blocking_pool&) = delete;
@@ -59,13 +59,13 @@ class blocking_awaiter {
     blocking_awaiter& operator=(const blocking_awaiter&) = delete;
 
     bool await_ready() const noexcept { return false; }
-    // Returns false (do not suspend) when the pool is full.
+    // Returns false (do not suspend) when the pool takes nothing.
     bool await_suspend(std::coroutine_handle<> waiting) {
         waiting_ = waiting;
         return to_.submit(
             home_, [this] { value_.emplace(work_()); }, [this] { resume_.schedule(waiting_); });
     }
-    // The value; errc::unavailable when the work was not run (queue full, pool ended).
+    // The value; errc::unavailable when the work was not run (queue full, no thread, pool ended).
     result<value> await_resume() {
         if (!value_) {
             return error{errc::unavailable, "too much blocking work is waiting"};
@@ -83,7 +83,8 @@ class blocking_awaiter {
 };
 
 // `co_await run_blocking(pool, reactor, fn)` → result of fn(), run on a pool thread;
-// errc::unavailable when the pool's queue is full or the pool ends. fn must not throw.
+// errc::unavailable when the pool's queue is full, no thread can be had or the pool ends. fn must
+// not throw.
 template <class F>
 blocking_awaiter<F> run_blocking(offload& to, reactor& home, F work) {
     return blocking_awaiter<F>(to, home, std::move(work));

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
+#include <stdexcept>
 
 #include <pillion/context.hpp>
 
@@ -26,6 +27,9 @@
 namespace pillion {
 
 namespace {
+
+// How long blocking() looks for a helper that takes the work of who was stopped.
+constexpr std::int64_t tidy_up_ns = 1'000'000'000;
 
 detail::result_state* new_state(detail::request_state& r) {
     return r.memory.make<detail::result_state>(r);
@@ -543,14 +547,21 @@ task<> context::run_blocking(const blocking_call& call) {
     };
     mcp::engine& e = state_->engine;
     auto offloaded = io::run_blocking(e.shared().blocking(), e.loop(), std::move(work));
+    std::int64_t give_up_ns = e.loop().now_ns() + tidy_up_ns;
     while (true) {
         const pillion::result<bool> done = co_await offloaded;
         if (done) {
             break;
         }
-        // The pool is full: try again shortly rather than fail the handler.
-        const std::int64_t due = e.loop().now_ns() + 1'000'000;
-        co_await io::sleep_until(e.loop(), due, nullptr);
+        // The pool is full: try again shortly rather than fail the handler. Who was stopped may
+        // have to tidy up and waits as well, but not for ever: there may be no thread to be had.
+        const std::int64_t now = e.loop().now_ns();
+        if (!stopped()) {
+            give_up_ns = now + tidy_up_ns;
+        } else if (now >= give_up_ns) {
+            throw std::runtime_error("no helper thread took the work");
+        }
+        co_await io::sleep_until(e.loop(), now + 1'000'000, nullptr);
     }
     if (thrown) {
         std::rethrow_exception(thrown);

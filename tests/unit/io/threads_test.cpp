@@ -1,8 +1,15 @@
 // What crosses threads: the inbox, waking, stopping, the blocking pool. Made for TSan too.
+#include <grp.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <atomic>
+#include <functional>
+#include <system_error>
 #include <thread>
 
 #include "backend_fixture.hpp"
+#include "base/log.hpp"
 #include "io/blocking_pool.hpp"
 
 namespace pillion::io::testing {
@@ -148,6 +155,113 @@ TEST(blocking_pool, its_end_still_answers_who_waits) {
     opener.join();
     loop.run_one(0);
     EXPECT_EQ(reported, 5);
+}
+
+// As many threads as the system lets this process have, from here on: none more, or again any.
+void allow_threads(bool on) {
+    rlimit most{};
+    ::getrlimit(RLIMIT_NPROC, &most);
+    most.rlim_cur = on ? most.rlim_max : 0;
+    ::setrlimit(RLIMIT_NPROC, &most);
+}
+
+constexpr int cannot_limit = 77;
+
+// Runs it in a child that may be denied threads, which root may not be; what it returns.
+int in_child_without_privileges(const std::function<int()>& what) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+        constexpr int nobody = 65534;
+        if (::geteuid() == 0 &&
+            (::setgroups(0, nullptr) != 0 || ::setgid(nobody) != 0 || ::setuid(nobody) != 0)) {
+            ::_exit(cannot_limit);
+        }
+        allow_threads(false);
+        try {
+            std::thread([] {}).join();
+            ::_exit(cannot_limit);
+        } catch (const std::system_error&) {
+            allow_threads(true);
+        }
+        // An exception ends the child here, not in the test that it is a copy of.
+        [&]() noexcept { ::_exit(what()); }();
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+// pids.max, TasksMax and ulimit -u let std::thread throw: a reload aborted the server.
+int refused_without_any_thread() {
+    log::set_level(log::level::off);
+    reactor loop(any_backend(true));
+    blocking_pool pool;
+    int worked = 0;
+    bool reported = false;
+    const auto submit = [&] {
+        return pool.submit(loop, [&] { ++worked; }, [&] { reported = true; });
+    };
+    allow_threads(false);
+    if (submit()) {
+        return 1;
+    }
+    allow_threads(true);
+    if (!submit()) {
+        return 2;
+    }
+    while (!reported) {
+        loop.run_one(10'000'000);
+    }
+    return worked == 1 ? 0 : 3;
+}
+
+TEST(blocking_pool, refuses_while_no_thread_can_be_had) {
+    const int got = in_child_without_privileges(refused_without_any_thread);
+    if (got == cannot_limit) {
+        GTEST_SKIP() << "threads cannot be limited here";
+    }
+    EXPECT_EQ(got, 0);
+}
+
+// The job of a call that had failed stayed in the queue and ran with a frame that was gone.
+int served_by_those_there_are() {
+    log::set_level(log::level::off);
+    reactor loop(any_backend(true));
+    blocking_pool pool(4);
+    std::atomic<bool> go{false};
+    int reported = 0;
+    const auto submit = [&] {
+        return pool.submit(
+            loop,
+            [&] {
+                while (!go.load()) {
+                    std::this_thread::yield();
+                }
+            },
+            [&] { ++reported; });
+    };
+    if (!submit()) {
+        return 1;
+    }
+    allow_threads(false);
+    for (int i = 0; i < 5; ++i) {
+        if (!submit()) {
+            return 2;
+        }
+    }
+    go.store(true);
+    while (reported < 6) {
+        loop.run_one(10'000'000);
+    }
+    return 0;
+}
+
+TEST(blocking_pool, goes_on_with_the_threads_it_has) {
+    const int got = in_child_without_privileges(served_by_those_there_are);
+    if (got == cannot_limit) {
+        GTEST_SKIP() << "threads cannot be limited here";
+    }
+    EXPECT_EQ(got, 0);
 }
 
 }  // namespace

@@ -523,6 +523,43 @@ TEST(straggler, no_more_calls_of_a_handler_that_has_too_many) {
     EXPECT_EQ(w.left(), "");
 }
 
+task<tool_result> offload(seen& got, context& ctx) {
+    auto work = [] { return 1; };
+    try {
+        co_await ctx.blocking(work);
+        got.emplace_back("done");
+    } catch (const std::runtime_error& e) {
+        got.emplace_back(e.what());
+    }
+    co_return ctx.text("late");
+}
+
+// Where the system gave no helper thread, handlers asked for one every millisecond, for ever.
+TEST(blocking, that_no_helper_takes_ends_after_the_deadline) {
+    seen got;
+    world_options o;
+    o.more = [&got](server& s) {
+        s.tool("offload").run([&got](context& ctx) { return offload(got, ctx); });
+    };
+    world w(o);
+    w.helpers.full = true;
+    client& c = w.connect();
+    c.send(modern_call("1", "offload"));
+    w.pass_ms(1010);
+    EXPECT_EQ(c.replies().at(0).status, 504);
+    EXPECT_TRUE(got.empty());
+    w.pass_ms(1000);
+    EXPECT_EQ(got, (seen{"no helper thread took the work"}));
+    EXPECT_EQ(w.left(), "");
+    // Who was stopped may have to tidy up.
+    c.send(modern_call("2", "offload"));
+    w.pass_ms(1500);
+    w.helpers.full = false;
+    w.pass_ms(10);
+    EXPECT_EQ(got.back(), "done");
+    EXPECT_EQ(w.left(), "");
+}
+
 TEST(task_work, has_a_limit_of_the_operator) {
     world_options o;
     o.more = [](server& s) {
