@@ -1,5 +1,6 @@
 #include "io/out_queue.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <new>
@@ -47,6 +48,14 @@ void out_queue::append(entry e) noexcept {
     at(count_) = e;
     ++count_;
     bytes_ += e.bytes;
+}
+
+std::size_t out_queue::largest() const noexcept {
+    std::size_t most = 0;
+    for (std::size_t i = 0; i < count_; ++i) {
+        most = std::max(most, ring_[(head_ + i) & (capacity_ - 1)].bytes);
+    }
+    return most;
 }
 
 void out_queue::grow() noexcept {

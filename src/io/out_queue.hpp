@@ -37,6 +37,8 @@ class out_queue {
 
     std::size_t bytes() const noexcept { return bytes_; }
     bool empty() const noexcept { return bytes_ == 0; }
+    // What is left of the largest piece. Looks at all of them.
+    std::size_t largest() const noexcept;
 
     // True when gather() may need more than gather_few parts.
     bool gathers_many() const noexcept { return count_ > gather_few && bytes_ > copy_bytes_max; }

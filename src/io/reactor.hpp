@@ -36,7 +36,7 @@ struct flushable {
 };
 
 // Bytes that wait for a peer. Above `high` its writer is asked to wait until there are fewer than
-// `low`; above `hard` a socket is cut.
+// `low`; above `hard`, the largest message apart, a socket is cut.
 struct output_marks {
     std::size_t high = limits::out_queue_bytes_high;
     std::size_t low = limits::out_queue_bytes_low;

@@ -208,9 +208,8 @@ bool tcp_stream::write(base::chunk* bytes) noexcept {
         queue_.empty() && send_ == nullptr) {
         send_at_once(*bytes);
     }
-    const std::size_t before = queue_.bytes();
     queue_.push(bytes);
-    return wrote(before);
+    return wrote();
 }
 
 // What is not sent, or why nothing was, the send at the end of the turn meets again.
@@ -224,15 +223,15 @@ bool tcp_stream::write_static(std::string_view bytes) noexcept {
     if (!writable()) {
         return true;
     }
-    const std::size_t before = queue_.bytes();
     queue_.push_static(bytes);
-    return wrote(before);
+    return wrote();
 }
 
-bool tcp_stream::wrote(std::size_t before) noexcept {
-    // One large reply may pass the cap by itself; who goes on writing to a peer that does not read
-    // is cut off.
-    if (before > reactor_.output().hard) {
+bool tcp_stream::wrote() noexcept {
+    // One large message may pass the cap by itself, whatever is written around it; who goes on
+    // writing to a peer that does not read is cut off.
+    const std::size_t hard = reactor_.output().hard;
+    if (queue_.bytes() > hard && queue_.bytes() - queue_.largest() > hard) {
         fail(ENOBUFS);
         return true;
     }

@@ -77,7 +77,7 @@ class tcp_stream final : public stream,
     void end_of_stream() noexcept;
     void send_done(std::int32_t res) noexcept;
     void send_at_once(base::chunk& bytes) noexcept;
-    bool wrote(std::size_t before) noexcept;
+    bool wrote() noexcept;
     bool writable() const noexcept { return phase_ == phase::open && !shut_requested_; }
     void arm_receive() noexcept;
     void flush() noexcept override;

@@ -5,6 +5,7 @@ import base64
 import json
 import re
 import signal
+import socket
 
 import pytest
 
@@ -87,6 +88,22 @@ def test_over_an_old_stream(small, make_sse):
     client = make_sse("A", of=small).open()
     uri = link_of(client.request("tools/call", BIG), "A")
     assert len(whole(lambda at: client.request("resources/read", {"uri": at}), uri)) == 3 * LIMIT
+
+
+def test_a_small_answer_behind_one_beyond_the_cap(io, tmp_path, make_sse):
+    """What came behind a large event on its stream was taken for too much: neither arrived."""
+    path = tmp_path / "fixture.yaml"
+    path.write_text("limits: {output_hard: 128KiB}\n")
+    server = Server(fixture_bin(), "--io", io, "--port", 0, "--config", path)
+    client = make_sse("A", of=server).open()
+    # Else the system takes all of it.
+    client.stream.connection.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
+    size = 9_000_000
+    for name, arguments in (("test_big", {"bytes": size}), ("echo", {"text": "small"})):
+        client.send(client.compose("tools/call", {"name": name, "arguments": arguments}))
+    texts = [client.recv()["result"]["content"][0]["text"] for _ in range(2)]
+    assert [len(text) for text in texts] == [size, 5]
+    server.stop()
 
 
 def test_members_of_a_batch(small, make_client):

@@ -180,6 +180,21 @@ TEST(tcp_stream_sim, one_large_reply_may_pass_the_cap) {
     c.peer.block(false);
     c.world.run();
     EXPECT_EQ(c.peer.received().size(), large.size());
+    // What waits beside it is still bounded.
+    c.peer.block(true);
+    const std::string block(limits::out_queue_bytes_hard / 10, 'b');
+    EXPECT_FALSE(c.write(block));
+    EXPECT_FALSE(c.write(large));
+    std::size_t most = 0;
+    for (int i = 0; i < 20 && c.stream != nullptr; ++i) {
+        most = c.stream->queued_bytes();
+        c.write(block);
+        c.world.run();
+    }
+    EXPECT_EQ(c.stream, nullptr);
+    EXPECT_EQ(c.reader.error, ENOBUFS);
+    EXPECT_GT(most, large.size() + limits::out_queue_bytes_hard - 2 * block.size());
+    EXPECT_LE(most, large.size() + limits::out_queue_bytes_hard);
 }
 
 TEST(tcp_stream_sim, paused_reader_gets_nothing_but_hears_of_the_disconnect) {

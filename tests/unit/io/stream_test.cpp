@@ -142,6 +142,25 @@ TEST_P(stream_test, a_large_message_leaves_when_it_is_written_but_overtakes_noth
     EXPECT_TRUE(until([&] { return pipe.reader.closed == 1; }));
 }
 
+// The end of an event stream, "0\r\n\r\n", cut it when a large event was in front of it.
+TEST_P(stream_test, a_large_message_may_pass_the_cap_with_others_around_it) {
+    piped_stream pipe(*loop);
+    tcp_stream& stream = pipe.stream;
+    const std::string large(2 * loop->output().hard, 'l');
+    stream.write(chunk_of(loop->chunks(), "head"));
+    stream.write(chunk_of(loop->chunks(), large));
+    stream.write(chunk_of(loop->chunks(), "small"));
+    stream.write_static("end");
+    loop->run_one(0);
+    stream.write_static("late");
+    const std::string all = "head" + large + "smallendlate";
+    EXPECT_TRUE(until([&] { return pipe.read_all() == all.size(); }));
+    EXPECT_TRUE(pipe.got == all);
+    EXPECT_EQ(pipe.reader.closed, 0);
+    pipe.hang_up();
+    EXPECT_TRUE(until([&] { return pipe.reader.closed == 1; }));
+}
+
 // Sending a large message at once notes in its chunk what is sent; of a shared one nobody may.
 TEST_P(stream_test, a_large_shared_message_is_the_same_for_all) {
     const std::string large(300'000, 'l');  // more than the system takes at once
