@@ -20,6 +20,7 @@
 #include "io/unix_receives.hpp"
 #include "io/uring_abi.hpp"
 #include "io/uring_probe.hpp"
+#include "io/uring_send.hpp"
 #include "io/uring_unread.hpp"
 
 namespace pillion::io {
@@ -261,22 +262,20 @@ void uring_backend::prepare(op& target, bool first) noexcept {
             const auto& what = static_cast<transfer_op&>(target);
             const auto* parts = reinterpret_cast<const iovec*>(what.memory);
             const auto count = static_cast<std::size_t>(what.size);
-            constexpr std::uint32_t flags = MSG_WAITALL | MSG_NOSIGNAL;
+            io_uring_sqe& sqe = next_sqe(abi::op_send, target.fd, tag);
+            sqe.msg_flags = send_flags(parts, count);
             if (count == 1) {
-                io_uring_sqe& sqe = next_sqe(abi::op_send, target.fd, tag);
                 sqe.addr = to_number(parts->iov_base);
                 sqe.len = static_cast<std::uint32_t>(parts->iov_len);
-                sqe.msg_flags = flags;
                 return;
             }
-            io_uring_sqe& sqe = next_sqe(abi::op_sendmsg, target.fd, tag);
             msghdr& header = headers_[static_cast<std::size_t>(&sqe - ring_.sq.sqes)];
             header = {};
             header.msg_iov = const_cast<iovec*>(parts);
             header.msg_iovlen = count;
+            sqe.opcode = abi::op_sendmsg;
             sqe.addr = to_number(&header);
             sqe.len = 1;
-            sqe.msg_flags = flags;
             return;
         }
         case op_kind::read:

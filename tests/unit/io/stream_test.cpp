@@ -92,6 +92,11 @@ struct piped_stream {
             ::close(std::exchange(theirs, -1));
         }
     }
+    void read_some(std::size_t most) {
+        std::string some(most, '\0');
+        const ssize_t n = ::read(theirs, some.data(), most);
+        got.append(some, 0, n > 0 ? static_cast<std::size_t>(n) : 0);
+    }
     // Reads what has come; how much that is by now.
     std::size_t read_all() {
         char buffer[100'000];
@@ -159,6 +164,31 @@ TEST_P(stream_test, a_large_message_may_pass_the_cap_with_others_around_it) {
     EXPECT_EQ(pipe.reader.closed, 0);
     pipe.hang_up();
     EXPECT_TRUE(until([&] { return pipe.reader.closed == 1; }));
+}
+
+// On io_uring it stood still until the last byte had gone: whoever read slowly was taken for one
+// that does not read.
+TEST_P(stream_test, what_is_queued_falls_while_a_large_message_is_read) {
+    for (const std::size_t messages : {1U, 3U}) {
+        piped_stream pipe(*loop);
+        const std::string large(2'000'000, 'l');
+        for (std::size_t i = 0; i < messages; ++i) {
+            pipe.stream.write(chunk_of(loop->chunks(), large));
+        }
+        loop->run_one(0);
+        std::size_t seen = pipe.stream.queued_bytes();
+        for (int falls = 0; falls < 3; ++falls) {
+            EXPECT_TRUE(until([&] {
+                pipe.read_some(20'000);
+                return pipe.stream.queued_bytes() < seen;
+            }));
+            seen = pipe.stream.queued_bytes();
+            EXPECT_GT(seen, 0U);
+        }
+        EXPECT_TRUE(until([&] { return pipe.read_all() == messages * large.size(); }));
+        pipe.hang_up();
+        EXPECT_TRUE(until([&] { return pipe.reader.closed == 1; }));
+    }
 }
 
 // Sending a large message at once notes in its chunk what is sent; of a shared one nobody may.
