@@ -55,6 +55,9 @@ void agent::close() noexcept {
         --rests_;
         one->close();
     }
+    while (connection* const one = parting_.pop_front()) {
+        one->cut();
+    }
 }
 
 connection* agent::take_resting(const question& what, bool repeatable) noexcept {
@@ -80,7 +83,7 @@ bool agent::keep(connection& one) noexcept {
 void agent::drop(connection& one) noexcept {
     if (one.linked()) {
         one.unlink();
-        --rests_;
+        rests_ -= one.parting() ? 0U : 1U;
     }
 }
 

@@ -143,7 +143,7 @@ class agent {
     connection* take_resting(const question& what, bool repeatable) noexcept;
     // False: there are enough.
     bool keep(connection& one) noexcept;
-    // It does not rest any more.
+    // It does not rest, or part, any more.
     void drop(connection& one) noexcept;
 
     io::reactor& loop_;
@@ -153,6 +153,7 @@ class agent {
     std::vector<known_host> hosts_;
     base::intrusive_list<call> all_;
     base::intrusive_list<connection> resting_;  // the last used first
+    base::intrusive_list<connection> parting_;
     std::size_t calls_ = 0;
     std::size_t rests_ = 0;        // connections in resting_
     std::size_t connections_ = 0;  // that exist

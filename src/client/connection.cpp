@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/limits.hpp"
 
 namespace pillion::client {
 
@@ -76,8 +77,20 @@ void connection::close() noexcept {
     user_ = nullptr;
     timer_.cancel();
     agent_.drop(*this);
-    // TLS says goodbye (RFC 8446 §6.1).
-    stream_->close(context_ != nullptr && !shaking_ && !agent_.closed_);
+    // TLS says goodbye (RFC 8446 §6.1). A server that has not read all of a request does not get
+    // the rest of it for that, and one that reads no more is not waited for.
+    parting_ = context_ != nullptr && !shaking_ && !agent_.closed_ && stream_->queued_bytes() == 0;
+    if (parting_) {
+        agent_.parting_.push_back(*this);
+        agent_.loop_.arm_in_ms(timer_, limits::linger_ms);
+    }
+    stream_->close(parting_);
+}
+
+void connection::cut() noexcept {
+    timer_.cancel();
+    agent_.drop(*this);
+    stream_->close(false);
 }
 
 void connection::on_data(char* data, std::size_t bytes) noexcept {
@@ -93,9 +106,7 @@ void connection::on_eof() noexcept {
         return user_->on_eof();
     }
     // Whoever waits for the handshake hears of the end.
-    timer_.cancel();
-    agent_.drop(*this);
-    stream_->close(false);
+    cut();
 }
 
 void connection::on_handshake(bool) noexcept {
@@ -122,7 +133,11 @@ void connection::on_closed(int) noexcept {
 }
 
 void connection::on_timer(io::timer&, void* owner) noexcept {
-    static_cast<connection*>(owner)->close();
+    auto& self = *static_cast<connection*>(owner);
+    if (self.parting_) {
+        return self.cut();
+    }
+    self.close();
 }
 
 }  // namespace pillion::client

@@ -59,6 +59,10 @@ class connection final : public base::list_hook<>,
     bool takes(bool repeatable, std::int64_t now_ns) const noexcept;
     // The user has done with it, or nobody wants it.
     void close() noexcept;
+    // Ends one that is closing at once.
+    void cut() noexcept;
+    // Closed, and its last bytes are on their way.
+    bool parting() const noexcept { return parting_; }
 
  private:
     ~connection();
@@ -81,6 +85,7 @@ class connection final : public base::list_hook<>,
     std::int64_t rests_since_ns_ = 0;
     std::size_t answers_ = 0;  // it has carried
     bool shaking_ = false;     // a TLS handshake is under way
+    bool parting_ = false;
 };
 
 }  // namespace pillion::client

@@ -1,7 +1,9 @@
 """The connections of tools that are requests: one for many, over TLS, and their ends."""
 
 import pathlib
+import socket
 import ssl
+import threading
 import time
 from urllib.parse import urlsplit
 
@@ -17,6 +19,9 @@ TOOLS = """
 tools:
   look: {http: {upstream: up, path: /look}}
   change: {http: {upstream: up, method: POST, path: /change}}
+  note:
+    input: {type: object, properties: {text: {type: string}}}
+    http: {upstream: up, method: POST, path: /note, send: rest}
 """
 
 
@@ -125,6 +130,33 @@ def test_an_idle_one_ends(serve, scripted):
     wait_until(lambda: sockets_to(service.base) == 0, seconds=20)
     called(client, "look")
     assert service.connections == 2
+
+
+def test_one_whose_service_reads_no_more_ends(serve, authority):
+    """A late call said goodbye to its service behind the rest of the request, which nobody read:
+    connection and request stayed for ever, and with them the server when it was to end."""
+    context = context_of(authority)
+    with socket.socket() as listener:
+        # Else the system takes all of the request.
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, 1400)
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        listener.settimeout(20)
+        base = f"https://localhost:{listener.getsockname()[1]}"
+        accepted = []
+
+        def accept():
+            accepted.append(context.wrap_socket(listener.accept()[0], server_side=True))
+        thread = threading.Thread(target=accept)
+        thread.start()
+        server, client = serve(base, f"ca: '{authority.ca}', answer_timeout: 4s")
+        assert failed(client, "note", {"text": "x" * 900_000}).code == -32006
+        thread.join()
+        assert accepted
+        wait_until(lambda: sockets_to(base) == 0, seconds=20)
+        accepted[0].close()
+    server.stop()
 
 
 def test_a_server_over_https(start, start_pillion, make_client, authority, tmp_path):
