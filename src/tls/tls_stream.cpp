@@ -267,23 +267,22 @@ bool tls_stream::write(base::chunk* bytes) noexcept {
         base::chunk_pool::give(bytes);
         return true;
     }
-    const std::size_t before = queued_bytes();
     queue_.push(bytes);
-    return wrote(before);
+    return wrote();
 }
 
 bool tls_stream::write_static(std::string_view bytes) noexcept {
     if (state_ >= state::refused || shut_ || flushing_ || output_ended_) {
         return true;
     }
-    const std::size_t before = queued_bytes();
     queue_.push_static(bytes);
-    return wrote(before);
+    return wrote();
 }
 
-bool tls_stream::wrote(std::size_t before) noexcept {
-    // As without TLS (io/tcp_stream): one large reply may pass the cap by itself.
-    if (before > share_.loop().output().hard) {
+bool tls_stream::wrote() noexcept {
+    // As without TLS (io/tcp_stream): one large message may pass the cap by itself.
+    const std::size_t hard = share_.loop().output().hard;
+    if (queued_bytes() > hard && queued_bytes() - queue_.largest() > hard) {
         fault_ = "too much is unread";
         leave(state::closed);
         inner_.close(false);

@@ -111,7 +111,7 @@ class tls_stream final : public io::stream,
     void break_off(int code) noexcept;
     // close(true): bytes of the peer are of no interest any more.
     bool only_sends() const noexcept { return flushing_ && state_ == state::established; }
-    bool wrote(std::size_t before) noexcept;
+    bool wrote() noexcept;
     void send_on() noexcept;
     void encrypt() noexcept;
     void end_output() noexcept;

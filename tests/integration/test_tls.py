@@ -88,6 +88,17 @@ def test_a_large_answer_to_a_client_that_reads_late(secure, authority):
     client.close()
 
 
+def test_a_large_answer_on_an_event_stream(secure, authority):
+    """Its end, written in the same turn, was one write too many."""
+    client = Client(authority.address(secure), "E")
+    arguments = {"name": "test_slow", "arguments": {"ms": 0, "announce": True, "bytes": 9 << 20}}
+    connection, identifier = client.begin("tools/call", arguments, meta={"progressToken": "t"})
+    secure.wait_for_log("mcp.call")
+    reply = client.read_reply(connection, identifier)
+    assert reply.streamed and len(reply.result["content"][0]["text"]) == (9 << 20) + 5
+    client.close()
+
+
 def test_requests_of_one_record_or_of_many(secure, authority):
     with Connection(authority.address(secure)) as connection:
         request = connection.render("GET", "/health")
