@@ -141,7 +141,7 @@ void batch::unblocked() noexcept {
 void batch::abandon() noexcept {
     abandoned_ = true;
     blocked_ = false;
-    gathered_.clear();
+    gathered_ = holder_.new_message();  // the old one's memory goes
     if (pending_ == 0) {
         finish();
     }

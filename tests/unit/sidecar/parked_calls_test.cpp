@@ -7,16 +7,12 @@
 
 #include <gtest/gtest.h>
 
-#include <pillion/server.hpp>
-
-#include "app/server_state.hpp"
-#include "io/blocking_pool.hpp"
-#include "mcp/service.hpp"
+#include "unit/sidecar/calls.hpp"
 
 namespace pillion::sidecar {
 namespace {
 
-struct parked_calls_test : ::testing::Test {
+struct parked_calls_test : ::testing::Test, testing::callers {
     parked_call of(const std::string& owner, const std::string& name = "s") {
         bridged_call::request what;
         what.method = "tools/call";
@@ -30,12 +26,6 @@ struct parked_calls_test : ::testing::Test {
         return name;
     }
 
-    server host{"test", "1.0.0"};
-    io::blocking_pool helpers;
-    std::string fault;
-    std::vector<std::string> warnings;
-    mcp::service shared{mcp::registry::freeze(host.state().defs, fault, warnings), host, helpers, 1,
-                        mcp::service_options()};
     parked_calls all;
 };
 

@@ -7,11 +7,8 @@
 
 #include <gtest/gtest.h>
 
-#include "app/server_state.hpp"
-#include "io/blocking_pool.hpp"
 #include "io/memory_backend.hpp"
 #include "json/document.hpp"
-#include "mcp/service.hpp"
 #include "rpc/errors.hpp"
 #include "unit/sidecar/calls.hpp"
 
@@ -60,7 +57,7 @@ struct group_link final : server_link {
     server_of_test& to;
 };
 
-struct group_test : ::testing::Test, upstream_listener {
+struct group_test : ::testing::Test, testing::callers, upstream_listener {
     void on_lists(upstream_server&) override { ++lists; }
     void on_resource_updated(upstream_server&, std::string_view uri) override { updated = uri; }
 
@@ -125,12 +122,6 @@ struct group_test : ::testing::Test, upstream_listener {
         EXPECT_TRUE(it->idle());
     }
 
-    server host{"test", "1.0.0"};
-    io::blocking_pool helpers;
-    std::string fault;
-    std::vector<std::string> warnings;
-    mcp::service shared{mcp::registry::freeze(host.state().defs, fault, warnings), host, helpers, 1,
-                        mcp::service_options()};
     io::reactor loop{std::make_unique<io::memory_backend>([] { return false; })};
     std::vector<std::unique_ptr<server_of_test>> servers;
     std::unique_ptr<server_group> it;
