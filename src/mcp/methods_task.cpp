@@ -252,9 +252,8 @@ void engine::method_tasks_update(request& r) {
         }
         return !answers.empty();
     };
-    const auto done = shared_.tasks().change(found->id, loop_.unix_ms(), take);
+    const auto done = shared_.change_task(found->id, loop_.unix_ms(), take);
     if (done.changed) {
-        shared_.task_changed(done.now);
         shared_.post_to(found->shard, [id = found->id, given = std::move(answers)](engine& e) {
             e.tasks().take_answers(id, given);
         });
@@ -274,9 +273,8 @@ void engine::method_tasks_cancel(request& r) {
         t.message = "cancelled by the client";
         return true;
     };
-    const auto done = shared_.tasks().change(found->id, loop_.unix_ms(), end);
+    const auto done = shared_.change_task(found->id, loop_.unix_ms(), end);
     if (done.changed) {
-        shared_.task_changed(done.now);
         shared_.post_to(found->shard, [id = found->id](engine& e) { e.tasks().cancel(id); });
     }
     if (r.modern()) {

@@ -88,8 +88,14 @@ void service::end_subscriptions(session& of) {
     }
 }
 
-void service::task_changed(const task_ref& now) {
-    broadcast([now](engine& e) { e.tasks().tell(now); });
+task_store::change_result service::change_task(std::string_view id, std::int64_t now_ms,
+                                               base::function_ref<bool(task_record&)> edit) {
+    const std::lock_guard lock(task_mutex_);
+    auto done = tasks().change(id, now_ms, edit);
+    if (done.changed) {
+        broadcast([now = done.now](engine& e) { e.tasks().tell(now); });
+    }
+    return done;
 }
 
 void service::publish(change what, std::string_view uri) {

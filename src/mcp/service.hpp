@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/function_ref.hpp"
 #include "base/limits.hpp"
 #include "crypto/key_ring.hpp"
 #include "io/blocking_pool.hpp"
@@ -99,8 +100,11 @@ class service {
     // What /ready asks besides; set before the shards start.
     void set_ready_checks(std::vector<ready_check> checks) { ready_checks_ = std::move(checks); }
     const std::vector<ready_check>& ready_checks() const noexcept { return ready_checks_; }
-    // Tells everybody who watches this task, on every shard. Any thread.
-    void task_changed(const task_ref& now);
+    // Changes a task (task_store::change) and tells everybody who watches it, on every shard: of
+    // one task in the order of its changes, so that the last that is heard is what it came to. Any
+    // thread.
+    task_store::change_result change_task(std::string_view id, std::int64_t now_ms,
+                                          base::function_ref<bool(task_record&)> edit);
     std::size_t shards() const noexcept { return engines_.size(); }
     // `{}`, for calls without arguments. Any thread.
     json::view empty_object() const noexcept { return empty_object_.root(); }
@@ -165,6 +169,7 @@ class service {
     pillion::server& host_;
     io::offload& blocking_;
     std::shared_ptr<const service_options> options_;
+    std::mutex task_mutex_;  // a task is changed and told of in one step
     std::atomic<bool> configured_{true};
     std::vector<ready_check> ready_checks_;
     session_table sessions_;

@@ -21,11 +21,8 @@ void write_related_task(request& r, json::writer& w) {
 }
 
 void task_run::change(base::function_ref<bool(task_record&)> edit) noexcept {
-    service& shared = request_.engine.shared();
-    const auto done = shared.tasks().change(id_, request_.engine.loop().unix_ms(), edit);
-    if (done.changed) {
-        shared.task_changed(done.now);
-    }
+    engine& on = request_.engine;
+    on.shared().change_task(id_, on.loop().unix_ms(), edit);
 }
 
 bool task_run::notify(request& r, base::byte_buffer message) noexcept {
