@@ -143,6 +143,8 @@ inline constexpr std::int64_t task_ttl_ms = 60 * 60 * 1000;
 inline constexpr std::int64_t task_ttl_ms_max = 24 * 60 * 60 * 1000;
 inline constexpr std::int64_t task_poll_ms = 1000;
 inline constexpr std::int64_t task_message_ms = 250;
+// Between two looks whether a tasks/result that another one has followed is still heard.
+inline constexpr std::int64_t overtaken_look_ms = 250;
 inline constexpr std::size_t task_message_bytes_max = 1024;
 inline constexpr std::size_t task_ids_per_listen_max = 1024;
 

@@ -4,6 +4,7 @@
 #include <sys/signalfd.h>
 #include <ucontext.h>
 #include <unistd.h>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -25,10 +26,19 @@ sigset_t watched() noexcept {
     return set;
 }
 
+std::atomic<pid_t> receiver{0};  // the process that has the signalfd
+
 // In a thread that does not block it. From its return on the thread does (that mask comes back into
 // force), and the signal waits for the signalfd, like any other of the process.
 void pass_on(int number, siginfo_t* /*what*/, void* context) {
     const int errno_before = errno;
+    if (::getpid() != receiver.load(std::memory_order_relaxed)) {
+        // A child that was forked without execve(2) has inherited this, but nobody who would read.
+        ::signal(number, SIG_DFL);
+        ::kill(::getpid(), number);
+        errno = errno_before;
+        return;
+    }
     sigset_t& mask = static_cast<ucontext_t*>(context)->uc_sigmask;
     for (const int one : watched_signals) {
         ::sigaddset(&mask, one);
@@ -41,6 +51,7 @@ void pass_on(int number, siginfo_t* /*what*/, void* context) {
 
 void signal_watch::block() noexcept {
     const sigset_t set = watched();
+    receiver.store(::getpid(), std::memory_order_relaxed);
     ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
     struct sigaction how{};
     how.sa_sigaction = &pass_on;
@@ -55,8 +66,14 @@ void signal_watch::block() noexcept {
     }
     ::signal(SIGPIPE, SIG_IGN);
     // Whoever started us may ignore it, which is kept over execve(2): then the system reaps our
-    // children, and their ends are never seen (waitid(2)).
-    ::signal(SIGCHLD, SIG_DFL);
+    // children, and their ends are never seen (waitid(2)). A handler of the program's own stays.
+    struct sigaction child{};
+    if (::sigaction(SIGCHLD, nullptr, &child) == 0 &&
+        (child.sa_handler == SIG_IGN || (child.sa_flags & SA_NOCLDWAIT) != 0)) {
+        child.sa_handler = child.sa_handler == SIG_IGN ? SIG_DFL : child.sa_handler;
+        child.sa_flags &= ~SA_NOCLDWAIT;
+        ::sigaction(SIGCHLD, &child, nullptr);
+    }
 }
 
 bool signal_watch::end_is_pending() noexcept {

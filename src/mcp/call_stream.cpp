@@ -60,7 +60,7 @@ bool call_stream::send(base::byte_buffer message) noexcept {
 }
 
 bool call_stream::is_heard() const noexcept {
-    return (exchange_ != nullptr && !eof_) || session_->events().follower(number_);
+    return (exchange_ != nullptr && !eof_) || session_->events().is_followed(number_);
 }
 
 bool call_stream::notify(request& /*r*/, base::byte_buffer message) noexcept {

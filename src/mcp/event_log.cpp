@@ -174,6 +174,12 @@ std::optional<std::size_t> event_log::follower(std::uint32_t stream) const {
     return at->follower_shard;
 }
 
+bool event_log::is_followed(std::uint32_t stream) const {
+    const std::lock_guard lock(mutex_);
+    const entry* const at = find(stream);
+    return at != nullptr && at->followed;
+}
+
 bool event_log::is_behind(std::uint32_t stream) const {
     const std::lock_guard lock(mutex_);
     const entry* const at = find(stream);

@@ -74,6 +74,8 @@ class event_log {
     bool is_follower(std::uint32_t stream, std::uint64_t token) const;
     // The shard to wake after an append; nothing while the first connection has the stream.
     std::optional<std::size_t> follower(std::uint32_t stream) const;
+    // Whether that follower is still there: one that left is nobody who hears.
+    bool is_followed(std::uint32_t stream) const;
 
     // More has been appended than the follower should be behind: whoever writes waits for it.
     bool is_behind(std::uint32_t stream) const;

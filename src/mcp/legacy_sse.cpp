@@ -120,9 +120,15 @@ void legacy_sse::on_drain() noexcept {
 }
 
 void legacy_sse::end_if_done() noexcept {
-    if (draining_ && under_way() == 0 && waiting_.empty()) {
+    if (waiting_.empty() && (eof_ || (draining_ && under_way() == 0))) {
         end_stream();
     }
+}
+
+// Who says that nothing more comes may still read what has been answered.
+void legacy_sse::on_peer_eof() noexcept {
+    eof_ = true;
+    end_if_done();
 }
 
 bool legacy_sse::still_let_in() const noexcept {
@@ -147,7 +153,7 @@ void legacy_sse::end_stream() noexcept {
 
 // A call under way may have queued much and be waited for: only who has none is cut.
 void legacy_sse::on_stalled() noexcept {
-    if (under_way() == 0) {
+    if (under_way() == 0 || eof_) {
         cut();
     }
 }

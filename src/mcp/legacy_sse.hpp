@@ -41,7 +41,7 @@ class legacy_sse final : public message_pipe, private http::exchange_listener {
     void on_drain() noexcept override;
     void on_token_end() noexcept override;
     bool still_let_in() const noexcept override;
-    void on_peer_eof() noexcept override { end_stream(); }
+    void on_peer_eof() noexcept override;
     void on_drained() noexcept override;
     void on_stalled() noexcept override;
     void on_gone() noexcept override;
@@ -53,6 +53,7 @@ class legacy_sse final : public message_pipe, private http::exchange_listener {
 
     http::exchange* exchange_;
     bool draining_ = false;  // ends when the last call has been answered
+    bool eof_ = false;       // ends when what waits has been sent
     bool slow_ = false;      // what was sent has not been read
     std::deque<base::byte_buffer> waiting_;
     std::size_t waiting_bytes_ = 0;

@@ -54,6 +54,7 @@ task_store::change_result memory_task_store::change(std::string_view id, std::in
         return {at->second, false};
     }
     next.updated_ms = now_ms;
+    ++next.change;
     bytes_ -= weight(*at->second);
     at->second = std::make_shared<const task_record>(std::move(next));
     bytes_ += weight(*at->second);

@@ -53,7 +53,7 @@ task_ref named_task(engine& e, request& r, fault& why) {
 class result_call final : public task_watcher, public desk_call {
  public:
     result_call(engine& e, request& r, std::size_t runs_on)
-        : engine_(e), request_(r), at_(runs_on) {
+        : engine_(e), request_(r), at_(runs_on), looks_again_(&on_look, this) {
         e.tasks().watch(r.target, *this);
         number_ = e.tasks().add_call(*this);
         const desk_caller me{e.shard(), number_, r.session};
@@ -89,14 +89,23 @@ class result_call final : public task_watcher, public desk_call {
         if (way != nullptr && !way->is_heard()) {
             engine_.disconnected(request_);
             way->drop(request_);
+        } else if (way != nullptr) {
+            // Its end may be on its way: the client hung up before it asked anew.
+            constexpr std::int64_t pause_ns = limits::overtaken_look_ms * 1'000'000;
+            engine_.loop().timers().arm(looks_again_, engine_.loop().now_ns() + pause_ns);
         }
     }
     coro::event& ended() noexcept { return ended_; }
 
  private:
+    static void on_look(io::timer& /*self*/, void* owner) noexcept {
+        static_cast<result_call*>(owner)->on_newer_call();
+    }
+
     engine& engine_;
     request& request_;
     const std::size_t at_;
+    io::timer looks_again_;  // whether it is heard still, after a newer call
     std::uint64_t number_ = 0;
     coro::event ended_;
 };

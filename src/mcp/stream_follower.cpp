@@ -123,9 +123,10 @@ void stream_follower::on_session_end(const session* which) noexcept {
     }
 }
 
-// A call that is under way is answered also to who came back: its end ends this.
+// A call that is under way is answered also to who came back: its end ends this. What the log
+// still has for a slow reader is sent before.
 void stream_follower::on_drain() noexcept {
-    if (!session_->events().writer(at_.stream)) {
+    if (!blocked_ && !session_->events().writer(at_.stream)) {
         end();
     }
 }

@@ -66,8 +66,9 @@ void subscription::hear_task(const request& r, std::string_view id) {
     }
 }
 
+// What was posted before this listener looked at the store is old news.
 void subscription::task_ear::on_task(const task_ref& changed) noexcept {
-    if (changed != nullptr) {
+    if (changed != nullptr && changed->change > now->change) {
         now = changed;
         untold = true;
         of_.tell_tasks();

@@ -51,6 +51,7 @@ struct task_record {
     revision rev = modern;     // tells the dialect, and what the outcome looks like
     std::size_t shard = 0;     // where it runs
     std::uint64_t number = 0;  // the store's; grows with every task
+    std::uint64_t change = 0;  // the store's; grows with every change of this one
     std::int64_t created_ms = 0;
     std::int64_t updated_ms = 0;
     std::int64_t ttl_ms = 0;  // from its creation

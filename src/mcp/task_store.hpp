@@ -34,8 +34,8 @@ class task_store {
         bool changed = false;
     };
     // Lets `edit` work on a copy, which becomes the record if it says true. An ended task is not
-    // shown to it. Only status, message, questions and outcome may be edited; `updated_ms` is set.
-    // Changes of one task happen one after the other.
+    // shown to it. Only status, message, questions and outcome may be edited; `updated_ms` and
+    // `change` are set. Changes of one task happen one after the other.
     virtual change_result change(std::string_view id, std::int64_t now_ms,
                                  base::function_ref<bool(task_record&)> edit) = 0;
 

@@ -506,6 +506,19 @@ def test_a_call_that_ignores_the_end(start):
     wait_until(lambda: counts(running)["disconnected"] == 1, what="end")
 
 
+def test_who_says_no_more_still_reads_what_was_answered(start):
+    """What waited for a slow reader was dropped, and the stream ended as if that were all."""
+    running = start()
+    client = LegacySse(running.address).open()
+    for _ in range(60):
+        client.send(client.compose("tools/call", {
+            "name": "test_slow", "arguments": {"ms": 1, "bytes": 400_000}}))
+    wait_until(lambda: sum("mcp.call" in line for line in running.log) == 60, what="answers")
+    client.stream.connection.sock.shutdown(socket.SHUT_WR)
+    assert len(list(iter(client.recv, None))) == 60 and client.stream.ended
+    client.close()
+
+
 def test_a_batch_that_is_left_behind(start):
     running = start()
     client = LegacySse(running.address, "B").open()

@@ -1,10 +1,12 @@
 """Calls that run as tasks, in both dialects: 2025-11-25, where the client asks for it, and the
 extension of 2026-07-28, where the server decides for clients that have declared it."""
 
+import json
 import time
 
 import pytest
 
+from http_client import EventStream
 from mcp_client import CAPABILITIES, RpcError
 from wire_schema import RELATED_TASK, SUBSCRIPTION_ID, TASKS
 
@@ -406,6 +408,55 @@ def test_a_question_moves_on_when_its_carrier_has_gone(make_client, classic, how
     assert question["id"] == lost["id"]
     other.respond(question["id"], result={"action": "decline"})
     assert other.next_message(stream)["result"]["content"][0]["text"] == "Kept a"
+
+
+# Whoever had come back once was taken to hear for ever: the question was asked nobody else.
+@pytest.mark.parametrize("returns", [0, 1, 2])
+def test_a_question_is_asked_anew_of_who_asks_anew(classic, returns):
+    task = begun(classic, "confirm_delete", {"filename": "a"})
+    wait_for(classic, task, "input_required")
+    waits = {"taskId": task["taskId"]}
+    connection, _ = classic.begin("tasks/result", waits)
+    stream = EventStream(connection, connection.read_head())
+    asked = None
+    while asked is None:
+        event = stream.next_event()
+        asked = classic.take_event(event)
+    connection.close()
+    for _ in range(returns):
+        classic.open_stream(extra=[("Last-Event-ID", event.id)]).connection.close()
+    connection, _ = classic.begin("tasks/result", waits)
+    stream = EventStream(connection, connection.read_head())
+    again = classic.next_message(stream)
+    while "id" not in again:
+        again = classic.next_message(stream)
+    assert again["method"] == asked["method"] == "elicitation/create"
+    assert again["params"] == asked["params"]
+    connection.close()
+
+
+# What had been posted before the subscription came was told after what it had read itself.
+def test_a_task_does_not_live_again_after_its_end(start, make_client):
+    running = start("--threads", 1)
+    client = make_client("E", of=running, capabilities=ABLE)
+    task = begun(client, "confirm_delete", {"filename": "a"})
+    key = list(wait_for(client, task, "input_required")["inputRequests"])[0]
+    of = {"taskId": task["taskId"]}
+    messages = [
+        client.compose("tasks/update", {**of, "inputResponses": {key: {"action": "decline"}}}),
+        client.compose("tasks/cancel", of),
+        client.compose("subscriptions/listen", {"notifications": {"taskIds": [task["taskId"]]}})]
+    connection = client.connect()
+    connection.send(b"".join(connection.render("POST", client.path, client.headers(one),
+                                               json.dumps(one).encode()) for one in messages))
+    for _ in messages[:2]:
+        connection.take(int(connection.read_head()["Content-Length"]))
+    stream = EventStream(connection, connection.read_head())
+    assert client.next_message(stream)["method"] == "notifications/subscriptions/acknowledged"
+    assert client.next_message(stream)["params"]["status"] == "cancelled"
+    # Nothing else comes before what is told next.
+    client.tool("test_trigger_tool_change")
+    connection.close()
 
 
 def test_progress_goes_to_who_waits_for_the_result(classic):

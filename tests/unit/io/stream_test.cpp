@@ -370,6 +370,48 @@ TEST_P(stream_test, signals_that_come_to_an_older_thread_reach_the_reactor_too) 
     ASSERT_TRUE(until([&] { return watch.closed(); }));
 }
 
+// A child that the program had forked could not be ended but by SIGKILL.
+TEST_P(stream_test, a_forked_child_still_ends_by_signals) {
+    signal_watch::block();
+    for (const int number : {SIGTERM, SIGINT, SIGHUP}) {
+        const pid_t child = ::fork();
+        ASSERT_GE(child, 0);
+        if (child == 0) {
+            sigset_t mask;
+            sigemptyset(&mask);
+            ::pthread_sigmask(SIG_SETMASK, &mask, nullptr);
+            ::raise(number);
+            ::_exit(0);
+        }
+        int status = 0;
+        ASSERT_EQ(::waitpid(child, &status, 0), child);
+        EXPECT_TRUE(WIFSIGNALED(status));
+        EXPECT_EQ(WTERMSIG(status), number);
+    }
+}
+
+void own_handler(int /*number*/) {}
+
+// Children are seen to end, and a program that embeds us keeps its own handler.
+TEST_P(stream_test, of_ended_children_only_what_would_hide_them_is_changed) {
+    struct sigaction before{};
+    ASSERT_EQ(::sigaction(SIGCHLD, nullptr, &before), 0);
+    struct sigaction now{};
+    ::signal(SIGCHLD, SIG_IGN);
+    signal_watch::block();
+    ASSERT_EQ(::sigaction(SIGCHLD, nullptr, &now), 0);
+    EXPECT_EQ(now.sa_handler, SIG_DFL);
+    struct sigaction own{};
+    own.sa_handler = &own_handler;
+    own.sa_flags = SA_NOCLDWAIT | SA_NOCLDSTOP;
+    ASSERT_EQ(::sigaction(SIGCHLD, &own, nullptr), 0);
+    signal_watch::block();
+    ASSERT_EQ(::sigaction(SIGCHLD, nullptr, &now), 0);
+    EXPECT_EQ(now.sa_handler, &own_handler);
+    EXPECT_EQ(now.sa_flags & (SA_NOCLDWAIT | SA_NOCLDSTOP), SA_NOCLDSTOP);
+    ASSERT_EQ(::sigaction(SIGCHLD, &before, nullptr), 0);
+}
+
 INSTANTIATE_TEST_SUITE_P(kernels, stream_test, ::testing::ValuesIn(testing::every_backend),
                          [](const auto& which) { return std::string(which.param); });
 

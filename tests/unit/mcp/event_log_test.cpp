@@ -407,6 +407,21 @@ TEST(event_log_followers, a_token_is_good_for_one_stream) {
     EXPECT_EQ(log.follower(a), 1U);
 }
 
+// Who had come back once and left was taken for somebody who hears, for ever.
+TEST(event_log_followers, nobody_is_there_when_the_newest_has_left) {
+    event_log log;
+    const std::uint32_t s = log.open(false, 0);
+    EXPECT_FALSE(log.is_followed(s));
+    EXPECT_FALSE(log.is_followed(s + 1));
+    const std::uint64_t first = log.follow(s, 1);
+    const std::uint64_t second = log.follow(s, 2);
+    log.leave(s, first);
+    EXPECT_TRUE(log.is_followed(s));
+    log.leave(s, second);
+    EXPECT_FALSE(log.is_followed(s));
+    EXPECT_EQ(log.follower(s), 2U);
+}
+
 // A follower may be behind by so much and no more; who has left or was replaced holds nobody back.
 TEST(event_log_followers, a_writer_learns_that_it_is_too_far_ahead) {
     event_log log;

@@ -384,6 +384,30 @@ TEST_P(resuming_much, a_connection_that_hangs_does_not_hold_up_the_next_one) {
     EXPECT_EQ(w.left(), "");
 }
 
+// The end of the server took a call that had ended for one whose events had all been sent.
+TEST_P(resuming_much, a_slow_reader_who_returned_gets_the_rest_at_the_end_of_the_server) {
+    constexpr int count = 4;
+    client& c = w.connect();
+    c.peer().block(true);
+    c.send(call_flood(session, count));
+    client& again = w.connect();
+    again.peer().block(true);
+    again.send(come_back(session, "1-1"));
+    c.peer().reset();
+    w.settle();
+    ASSERT_EQ(w.on.record.size(), static_cast<std::size_t>(count));
+    ASSERT_EQ(w.engine->live_requests(), 0U);
+    w.engine->drain();
+    w.settle();
+    again.peer().block(false);
+    w.settle();
+    EXPECT_TRUE(again.replies().at(0).complete);
+    const seen_events all = read_seen(again);
+    ASSERT_EQ(all.size(), static_cast<std::size_t>(count));
+    EXPECT_TRUE(parsed(all.back().data)["result"].exists());
+    expect_in_order(all);
+}
+
 // A slow one that goes away for good frees the handler.
 TEST_P(resuming_much, a_slow_reader_who_leaves_again_frees_the_handler) {
     for (const bool replaced : {false, true}) {
