@@ -102,6 +102,15 @@ std::string names_of(const std::vector<bool>& waiting, const configuration& runn
     return names;
 }
 
+// A rule about something that had none. It may be about what the same edit brings, which must not
+// be offered without it; of what there is already it counts after a restart (apply_operator_*).
+bool is_new_rule(const named_values& one, const std::vector<named_values>& before) {
+    return is_about_others(one.section) && one.section != "methods" &&
+           std::none_of(before.begin(), before.end(), [&one](const named_values& old) {
+               return old.section == one.section && old.name == one.name;
+           });
+}
+
 // What counts until a restart: of what waits for one the running values, else the new ones.
 config_values until_restart(const std::vector<bool>& waiting, const configuration& running,
                             const configuration& next) {
@@ -113,10 +122,13 @@ config_values until_restart(const std::vector<bool>& waiting, const configuratio
             all[i].places = waiting[i] ? std::vector<file_place>() : next.values[i].places;
         }
     }
-    std::erase_if(all.named, [](const named_values& one) { return counts_at_start(one); });
+    const std::vector<named_values>& before = running.values.named;
+    std::erase_if(all.named, [&before](const named_values& one) {
+        return counts_at_start(one) && !is_new_rule(one, before);
+    });
     const std::vector<named_values> made = all.named;
-    std::copy_if(running.values.named.begin(), running.values.named.end(),
-                 std::back_inserter(all.named), [&made](const named_values& one) {
+    std::copy_if(before.begin(), before.end(), std::back_inserter(all.named),
+                 [&made](const named_values& one) {
                      // A tool that the file makes now is another one.
                      return counts_at_start(one) &&
                             std::none_of(made.begin(), made.end(), [&one](const named_values& m) {

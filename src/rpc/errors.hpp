@@ -11,6 +11,8 @@ inline constexpr int internal_error = -32603;
 
 // MCP up to 2025-11-25; from 2026-07-28 on invalid_params says it.
 inline constexpr int resource_not_found = -32002;
+// MCP 2025-11-25 alone: the client opens a page first.
+inline constexpr int url_elicitation_required = -32042;
 // Corporate standard.
 inline constexpr int server_error = -32000;
 inline constexpr int rate_limited = -32003;

@@ -443,7 +443,8 @@ task<tool_result> call_tool(bridge& by, std::string server, std::string name, co
             const std::string lacks = lacking_capability(lacking);
             co_return ctx.missing_capability(lacks);
         }
-        co_return ctx.rpc_error(outward_code(end->code), end->text, end->data);
+        co_return ctx.rpc_error(outward_code(end->code, request_state::of(ctx).rev), end->text,
+                               end->data);
     }
     const auto parsed = json::document::parse(end->text);
     co_return import_tool_result(ctx, parsed ? parsed->root() : json::view());
@@ -470,7 +471,11 @@ task<resource_result> read_resource(bridge& by, std::string server, context& ctx
         co_return ctx.unavailable("The server behind this is not there");
     }
     if (end->what == call_event::kind::error) {
-        co_return ctx.not_found();
+        // SDKs of every revision say of what is not there that the parameters are invalid.
+        if (end->code == rpc::resource_not_found || end->code == rpc::invalid_params) {
+            co_return ctx.not_found();
+        }
+        co_return ctx.unreadable(error(errc::io, end->text.c_str()));
     }
     const auto parsed = json::document::parse(end->text);
     co_return import_resource_result(ctx, parsed ? parsed->root() : json::view(), uri);

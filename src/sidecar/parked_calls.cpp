@@ -24,10 +24,14 @@ std::string random_name() {
 
 std::string parked_calls::keep(parked_call what, std::int64_t now_ms, parked_call& overflow) {
     const std::lock_guard lock(mutex_);
-    while (calls_.size() >= calls_max && !order_.empty()) {
+    // A client that is there and waits for its answer loses its place after all others.
+    for (std::size_t left = order_.size(); calls_.size() >= calls_max && left > 0; --left) {
         const auto oldest = calls_.find(order_.front());
+        std::string of = std::move(order_.front());
         order_.pop_front();
-        if (oldest != calls_.end()) {
+        if (oldest != calls_.end() && left > 1 && oldest->second.what.call->is_attended()) {
+            order_.push_back(std::move(of));
+        } else if (oldest != calls_.end()) {
             overflow = std::move(oldest->second.what);
             calls_.erase(oldest);
         }

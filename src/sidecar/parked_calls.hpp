@@ -25,8 +25,8 @@ class parked_calls {
  public:
     static constexpr std::size_t calls_max = 1024;
 
-    // Keeps it and gives it a name; the oldest one goes where there is no room, and is in
-    // `overflow` then.
+    // Keeps it and gives it a name; the oldest one whose client is away goes where there is no
+    // room, and is in `overflow` then.
     std::string keep(parked_call what, std::int64_t now_ms, parked_call& overflow);
     // Hands it to whoever has the name, and is its owner. Null otherwise. It stays kept.
     parked_call find(const std::string& name, const std::string& owner) const;

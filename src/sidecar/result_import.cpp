@@ -185,7 +185,11 @@ completion_result import_completion(context& ctx, json::view from) {
     return to;
 }
 
-int outward_code(int code) noexcept {
+int outward_code(int code, mcp::revision to) noexcept {
+    // Which page to open, and what to do then, only clients of that revision know.
+    if (code == rpc::url_elicitation_required && to == mcp::revision::r2025_11_25) {
+        return code;
+    }
     const bool ours = code <= rpc::header_mismatch && code >= -32099;
     return ours || code == rpc::parse_error || code == rpc::invalid_request ? rpc::internal_error
                                                                             : code;

@@ -10,6 +10,8 @@
 #include <pillion/context.hpp>
 #include <pillion/json.hpp>
 
+#include "mcp/revision.hpp"
+
 namespace pillion::sidecar {
 
 tool_result import_tool_result(context& ctx, json::view from);
@@ -18,8 +20,8 @@ prompt_result import_prompt_result(context& ctx, json::view from);
 resource_result import_resource_result(context& ctx, json::view from, std::string_view uri);
 completion_result import_completion(context& ctx, json::view from);
 
-// The code of an error as it may go on: those that would speak of our own connection become
-// internal errors.
-int outward_code(int code) noexcept;
+// The code of an error as it may go on to a client of revision `to`: those that would speak of our
+// own connection, or that it does not know, become internal errors.
+int outward_code(int code, mcp::revision to) noexcept;
 
 }  // namespace pillion::sidecar

@@ -162,6 +162,10 @@ class Server:
             {"uriTemplate": "memo://by/{name}", "name": "by"}], **self.cached()})
 
     def do_resources_read(self, identifier, params):
+        if params["uri"] == "memo://by/locked":
+            return self.refuse(identifier, -32603, "The database is locked")
+        if params["uri"] == "memo://by/nobody":
+            return self.refuse(identifier, -32602, "Resource memo://by/nobody not found")
         self.answer(identifier, {"contents": [
             {"uri": params["uri"], "mimeType": "text/plain", "text": "memo " + params["uri"]}],
             **self.cached()})

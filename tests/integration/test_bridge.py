@@ -56,6 +56,17 @@ def test_what_it_offers_is_offered(bridge, make_client, rev, inner):
     assert completed["completion"]["values"] == ["poms", "pots"]
 
 
+def test_what_cannot_be_read_is_told_from_what_is_not_there(bridge, make_client, inner):
+    """All was "not found": clients forgot resources instead of trying again."""
+    client = make_client("D", bridge(inner).server).open()
+    with pytest.raises(RpcError) as caught:
+        client.request("resources/read", {"uri": "memo://by/locked"})
+    assert caught.value.code == -32603 and "The database is locked" in str(caught.value)
+    with pytest.raises(RpcError) as caught:
+        client.request("resources/read", {"uri": "memo://by/nobody"})
+    assert caught.value.code == -32002
+
+
 def test_links_keep_what_they_say(bridge, make_client, rev, inner):
     link = {"uri": "memo://one", "name": "one", "title": "The \"first\"", "size": 8,
             "mimeType": "text/plain", "description": "d"}

@@ -9,7 +9,7 @@ from server_process import Server, fixture_bin, wait_until
 from test_auth_introspection import Judge
 from test_auth_remote import serving
 from test_config import checks, config, reload  # pylint: disable=unused-import
-from tokens import Issuer
+from tokens import Issuer, listed
 
 pytestmark = [pytest.mark.asan, pytest.mark.tls]
 
@@ -79,3 +79,25 @@ def test_a_file_that_only_a_restart_can_take(start_pillion, config):
     assert "keys=server.profile" in reload(server, "config.needs_restart")
     assert ask(server.address, headers=origin).status == 200
     assert checks(server)["configuration"] == "ok"
+
+
+DESCRIPTION = """{"openapi": "3.1.0", "info": {"title": "T", "version": "1"},
+ "paths": {"/it": {"delete": {"operationId": "delete_all", "responses": {}}}}}"""
+
+
+def test_what_a_reload_brings_has_the_scopes_of_the_same_edit(start_pillion, config, tmp_path):
+    """Tools and prompts were there at once, and the rule that came with them after a restart."""
+    (tmp_path / "tokens").write_text(listed("ada", OPAQUE, "read"), encoding="ascii")
+    (tmp_path / "api.json").write_text(DESCRIPTION, encoding="ascii")
+    (tmp_path / "prompts").mkdir()
+    (tmp_path / "prompts" / "secret.md").write_text("Say it.\n", encoding="ascii")
+    base = "auth: {tokens: tokens}\nupstreams: {up: {url: 'http://127.0.0.1:1'}}\n"
+    server = start_pillion("--config", config(base))
+    config(base + "openapi: {api: {file: api.json, upstream: up}}\nprompt_files: {folders: [prompts]}\n"
+           "tools: {delete_all: {scopes: [admin]}}\nprompts: {secret: {scopes: [admin]}}\n")
+    reload(server, "config.reloaded")
+    for method, name in (("tools/call", "delete_all"), ("prompts/get", "secret")):
+        response = ask(server.address, OPAQUE, method=method,
+                       params={"name": name, "arguments": {}})
+        assert response.status == 403, response
+        assert 'scope="admin"' in response["WWW-Authenticate"]

@@ -122,9 +122,10 @@ TEST_F(reloader_test, what_waits_for_a_restart_stays) {
         reload(r,
                "http: {port: 2, path: /x, legacy_sse: false}\nserver: {threads: 3, io: epoll}\n"
                "limits: {sessions: 6, session_ttl: 1s}\n"
-               "tools: {x: {scopes: b}, y: {scopes: c, command: {argv: [y]}}}\n");
+               "tools: {x: {scopes: b}, y: {scopes: c, command: {argv: [y]}}}\n"
+               "prompts: {p: {scopes: d}}\n");
     EXPECT_NE(text.find("keys=\"http.port, http.path, server.threads, server.io, limits.sessions, "
-                        "tools, methods\""),
+                        "tools, prompts, methods\""),
               text.npos)
         << text;
     const settings& now = *r.running();
@@ -135,12 +136,12 @@ TEST_F(reloader_test, what_waits_for_a_restart_stays) {
     EXPECT_EQ(now.service.sessions_max, 5U);
     EXPECT_FALSE(now.legacy_sse);
     EXPECT_EQ(now.service.session_idle_ms, 1000);
-    // Of tools that the file makes all is new, of others nothing.
+    // Of tools that the file makes all is new, of others what had no rule: it may be new itself.
     std::string guards;
     for (const detail::operator_scopes& one : now.guards) {
         guards += one.name + ":" + one.scopes.at(0) + " ";
     }
-    EXPECT_EQ(guards, "y:c x:a ping:a ");
+    EXPECT_EQ(guards, "y:c p:d x:a ping:a ");
 }
 
 // The new file was checked against its own start-only keys, and then the running ones were put

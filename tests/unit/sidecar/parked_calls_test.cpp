@@ -80,6 +80,31 @@ TEST_F(parked_calls_test, the_oldest_makes_room) {
     EXPECT_NE(all.find(last, "o").call, nullptr);
 }
 
+// Calls of others ended one whose client was there and waited for its answer.
+TEST_F(parked_calls_test, who_waits_for_an_answer_makes_room_after_all_others) {
+    std::vector<parked_call> calls;
+    std::vector<std::string> names;
+    coro::event arrived;
+    for (std::size_t i = 0; i < parked_calls::calls_max; ++i) {
+        calls.push_back(of("o"));
+        names.push_back(keep(calls.back()));
+        if (i != 1) {
+            calls.back().call->attach(0, arrived);
+        }
+    }
+    parked_call overflow;
+    all.keep(of("o"), 0, overflow);
+    EXPECT_EQ(overflow.call, calls[1].call);
+    // The newcomer is the only one without its client.
+    overflow = {};
+    all.keep(of("o"), 0, overflow);
+    ASSERT_NE(overflow.call, nullptr);
+    EXPECT_FALSE(overflow.call->is_attended());
+    for (std::size_t i = 2; i < names.size(); ++i) {
+        EXPECT_EQ(all.find(names[i], "o").call, calls[i].call) << i;
+    }
+}
+
 TEST_F(parked_calls_test, who_is_too_old_is_taken_out_oldest_first) {
     const parked_call a = of("o");
     const parked_call b = of("o");

@@ -224,11 +224,21 @@ TEST_F(result_import_test, every_truncation_and_every_wrong_type_is_a_result) {
 // A server's -32700 is about its own connection, and not about the client's.
 TEST(outward_code, what_speaks_of_our_own_connection_is_internal) {
     for (const int code : {rpc::parse_error, rpc::invalid_request, rpc::header_mismatch, -32099}) {
-        EXPECT_EQ(outward_code(code), rpc::internal_error) << code;
+        EXPECT_EQ(outward_code(code, mcp::modern), rpc::internal_error) << code;
     }
     for (const int code : {rpc::method_not_found, rpc::invalid_params, rpc::internal_error, -32000,
                            -32100, 0, 7, 100'000}) {
-        EXPECT_EQ(outward_code(code), code) << code;
+        EXPECT_EQ(outward_code(code, mcp::modern), code) << code;
+    }
+}
+
+// Clients of 2025-11-25 never opened the page that a server wanted seen first.
+TEST(outward_code, a_page_to_open_is_told_to_who_knows_that) {
+    using mcp::revision;
+    for (const revision to : {revision::r2024_11_05, revision::r2025_03_26, revision::r2025_06_18,
+                              revision::r2025_11_25, mcp::modern}) {
+        EXPECT_EQ(outward_code(-32042, to),
+                  to == revision::r2025_11_25 ? -32042 : rpc::internal_error);
     }
 }
 
