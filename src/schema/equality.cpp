@@ -80,10 +80,20 @@ std::size_t sort_members(json::view object, json::member* all) noexcept {
     return kept;
 }
 
+// False when that is more than `budget` has. Sorting n names takes n * log2(n) comparisons, and
+// names with one long beginning are read in each.
+bool pay_for_sorting(json::view object, step_budget& budget) noexcept {
+    std::size_t bytes = 0;
+    for (const json::member m : object.members()) {
+        bytes += m.key.size();
+    }
+    const auto rounds = static_cast<std::size_t>(std::bit_width(object.size()));
+    return budget.spend(object.size() * (8 + 3 * rounds) + bytes * rounds / 32);
+}
+
 bool equal_large(json::view a, json::view b, scratch& memory, step_budget& budget) noexcept {
     const std::size_t bytes = (a.size() + b.size()) * sizeof(json::member);
-    // Sorting n members takes about n * log2(n) comparisons.
-    if (!budget.spend((a.size() + b.size()) * 4)) {
+    if (!pay_for_sorting(a, budget) || !pay_for_sorting(b, budget)) {
         return false;
     }
     auto* const x = static_cast<json::member*>(memory.take(bytes));
@@ -95,6 +105,36 @@ bool equal_large(json::view a, json::view b, scratch& memory, step_budget& budge
     }
     memory.give(x, bytes);
     return same;
+}
+
+std::uint64_t hash_of_member(const json::member& m, scratch& memory, step_budget& budget) noexcept {
+    hasher out(1);
+    budget.spend(1 + m.key.size() / 16);
+    out.mix(m.key);
+    out.mix(hash_of(m.value, memory, budget));
+    return out.bits();
+}
+
+// A sum, which no order changes, of what equal() compares: the last of equal names only.
+std::uint64_t hash_of_members(json::view object, scratch& memory, step_budget& budget) noexcept {
+    std::uint64_t sum = 0;
+    if (object.size() <= lookup_members_max) {
+        for (const json::member m : object.members()) {
+            sum += visible(object, m) ? hash_of_member(m, memory, budget) : 0;
+        }
+        return sum;
+    }
+    if (!pay_for_sorting(object, budget)) {
+        return 0;
+    }
+    const std::size_t bytes = object.size() * sizeof(json::member);
+    auto* const all = static_cast<json::member*>(memory.take(bytes));
+    const std::size_t count = sort_members(object, all);
+    for (std::size_t i = 0; i < count && !budget.exhausted(); ++i) {
+        sum += hash_of_member(all[i], memory, budget);
+    }
+    memory.give(all, bytes);
+    return sum;
 }
 
 bool equal_arrays(json::view a, json::view b, scratch& memory, step_budget& budget) noexcept {
@@ -157,9 +197,8 @@ bool equal(json::view a, json::view b, scratch& memory, step_budget& budget) noe
     return false;
 }
 
-// Numbers by the nearest double. Objects by what neither order nor hidden members change: the
-// smallest and the largest hash of their names.
-std::uint64_t hash_of(json::view value, step_budget& budget) noexcept {
+// Numbers by the nearest double.
+std::uint64_t hash_of(json::view value, scratch& memory, step_budget& budget) noexcept {
     hasher out(static_cast<std::uint64_t>(value.type()));
     if (!budget.spend(1)) {
         return 0;
@@ -176,27 +215,10 @@ std::uint64_t hash_of(json::view value, step_budget& budget) noexcept {
         out.mix(std::uint64_t{value.boolean() ? 1U : 0U});
     } else if (value.is_array()) {
         for (const json::view one : value.elements()) {
-            out.mix(hash_of(one, budget));
+            out.mix(hash_of(one, memory, budget));
         }
     } else if (value.is_object()) {
-        std::uint64_t least = UINT64_MAX;
-        std::uint64_t most = 0;
-        std::uint64_t values = 0;
-        const bool small = value.size() <= lookup_members_max;
-        for (const json::member m : value.members()) {
-            hasher one(1);
-            one.mix(m.key);
-            least = std::min(least, one.bits());
-            most = std::max(most, one.bits());
-            budget.spend(1 + m.key.size() / 16);
-            if (small && visible(value, m)) {
-                one.mix(hash_of(m.value, budget));
-                values += one.bits();
-            }
-        }
-        out.mix(least);
-        out.mix(most);
-        out.mix(small ? values : 0);
+        out.mix(hash_of_members(value, memory, budget));
     }
     return out.bits();
 }

@@ -21,13 +21,17 @@ class step_budget {
     // False when there are not so many; nothing is left then.
     bool spend(std::size_t steps) noexcept {
         if (steps > left_) [[unlikely]] {
-            left_ = 0;
-            exhausted_ = true;
+            exhaust();
             return false;
         }
         left_ -= steps;
         return true;
     }
+    void exhaust() noexcept {
+        left_ = 0;
+        exhausted_ = true;
+    }
+    std::size_t left() const noexcept { return left_; }
     bool exhausted() const noexcept { return exhausted_; }
 
  private:
@@ -59,6 +63,6 @@ class scratch {
 bool equal(json::view a, json::view b, scratch& memory, step_budget& budget) noexcept;
 
 // Equal values have equal hashes.
-std::uint64_t hash_of(json::view value, step_budget& budget) noexcept;
+std::uint64_t hash_of(json::view value, scratch& memory, step_budget& budget) noexcept;
 
 }  // namespace pillion::schema_check

@@ -128,7 +128,7 @@ bool runner::unique(json::view value) noexcept {
     auto* const all = static_cast<hashed*>(scratch_.take(bytes));
     std::size_t filled = 0;
     for (const json::view element : value.elements()) {
-        all[filled++] = hashed{hash_of(element, budget_), element};
+        all[filled++] = hashed{hash_of(element, scratch_, budget_), element};
     }
     std::sort(all, all + count, [](const hashed& a, const hashed& b) { return a.hash < b.hash; });
     bool holds = true;
