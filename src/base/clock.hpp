@@ -36,6 +36,9 @@ std::int64_t monotonic_now_ns() noexcept;
 // The same as a strong type.
 inline monotonic_ns monotonic_now() noexcept { return monotonic_ns{monotonic_now_ns()}; }
 
+// Nanoseconds that the thread has run, without those it waited for a processor. A system call.
+std::int64_t thread_now_ns() noexcept;
+
 // Milliseconds since 1970 (CLOCK_REALTIME); may jump. For dates and logs only.
 std::int64_t unix_now_ms() noexcept;
 

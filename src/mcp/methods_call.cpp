@@ -298,9 +298,14 @@ void engine::method_tools_call(request& r) {
     schema_check::failure misfit;
     if (!r.tool->definition->arguments_proven &&
         !r.tool->input->validate(r.arguments, r.memory, misfit)) {
-        // That they do not fit is known; now all the reasons are wanted.
         schema_check::report all;
-        r.tool->input->validate(r.arguments, r.memory, all);
+        if (misfit.reason == "limit") {
+            // It took long enough, and need not do so again.
+            all.errors[all.count++] = misfit;
+        } else {
+            // That they do not fit is known; now all the reasons are wanted.
+            r.tool->input->validate(r.arguments, r.memory, all);
+        }
         return refuse_arguments(*this, r, all);
     }
     if ((r.modern() && !ask_chain::read(r, why)) || !begin_call(r, why)) {

@@ -15,6 +15,8 @@
 #include <string>
 #include <string_view>
 
+#include "schema/equality.hpp"
+
 namespace pillion::schema_check {
 
 class regex {
@@ -30,14 +32,19 @@ class regex {
 
     // Whether it matches anywhere in `text`.
     bool matches(std::string_view text) const noexcept;
-    // What matching a text of that size costs at most, in steps of the validator.
-    std::size_t cost(std::size_t bytes) const noexcept;
+    // The same at the expense of `budget`; false also when that is exhausted.
+    bool matches(std::string_view text, step_budget& budget) const noexcept;
     // How large RE2's program is, about; 0 where it is not needed.
     std::size_t weight() const noexcept { return weight_; }
 
  private:
     struct engine;
+    class stopwatch;
     explicit regex(std::unique_ptr<engine> made) noexcept;
+    std::size_t steps_at_least(std::size_t bytes) const noexcept;
+    std::size_t steps_at_most(std::size_t bytes) const noexcept;
+    bool affordable(std::string_view text, const step_budget& budget,
+                    const stopwatch& spent) const noexcept;
 
     std::unique_ptr<engine> engine_;
     std::size_t program_size_ = 0;

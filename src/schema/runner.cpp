@@ -275,8 +275,7 @@ bool runner::length_holds(const step& one, json::view value) noexcept {
 }
 
 bool runner::pattern_holds(std::uint32_t index, std::string_view text) noexcept {
-    const regex& expression = *from_.patterns[index].expression;
-    return budget_.spend(expression.cost(text.size())) && expression.matches(text);
+    return from_.patterns[index].expression->matches(text, budget_);
 }
 
 json::view runner::member(json::view object, std::string_view name) noexcept {

@@ -52,7 +52,11 @@ void try_schema(std::string_view text) {
         const bool holds = compiled->validate(parsed->root(), memory, all);
         require(holds == (all.count == 0));
         const bool again = compiled->validate(parsed->root(), memory, first);
-        require(holds == again && (holds || !first.message.empty()));
+        // Patterns are charged by the time they took, so near the limit two runs may differ.
+        const bool limited =
+            (!holds && all.errors[0].reason == "limit") || (!again && first.reason == "limit");
+        require(limited || holds == again);
+        require(again || !first.message.empty());
     }
 }
 
@@ -65,7 +69,7 @@ void try_pattern(std::string_view pattern, std::string_view text) {
     const auto compiled = regex::compile(pattern, fault);
     require(compiled == nullptr || readable);
     const auto plain = readable ? plain_pattern::make(spelt) : std::nullopt;
-    if (compiled == nullptr || !plain || compiled->cost(text.size()) > 1'000'000) {
+    if (compiled == nullptr || !plain) {
         return;
     }
     // An empty group makes it one that RE2 has to match.

@@ -135,6 +135,38 @@ TEST(hostile, rows_of_many_columns_are_told_apart) {
               "takes too long to be checked");
 }
 
+// The square of a program's size was the price of each byte: "Mary-Jane O'Neill" was refused.
+TEST(hostile, large_patterns_take_short_texts) {
+    const std::string trimmed = R"({"pattern":"^\\S(.{0,498}\\S)?$"})";
+    const std::string people = R"({"pattern":"^[\\p{L}' -]{1,50}$"})";
+    EXPECT_TRUE(checked(people)("\"Mary-Jane O'Neill\"").ok);
+    EXPECT_TRUE(checked(people)("\"" + repeated("\xD0\xB6", 50) + "\"").ok);
+    EXPECT_EQ(checked(people)("\"" + repeated("\xD0\xB6", 51) + "\"").reason, "pattern");
+    EXPECT_TRUE(checked(trimmed)("\"" + repeated("a", 500) + "\"").ok);
+    EXPECT_TRUE(checked(trimmed)("\"" + repeated("\xE4\xB8\xAD", 500) + "\"").ok);
+    EXPECT_EQ(checked(trimmed)("\"" + repeated("a", 501) + "\"").reason, "pattern");
+    std::string mails = "[";
+    for (int i = 0; i < 4000; ++i) {
+        mails += "\"ada" + std::to_string(i) + "@example.org\",";
+    }
+    mails.back() = ']';
+    const std::string label = "[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?";
+    EXPECT_TRUE(checked(R"({"items":{"pattern":"^[a-zA-Z0-9.!#$%&'*+/=?^_`{|}~-]+@)" + label +
+                        R"((?:\\.)" + label + R"()*$"}})")(mails)
+                    .ok);
+}
+
+// A small program whose automaton never fits was charged next to nothing, and took 0.2 s.
+TEST(hostile, what_a_small_pattern_takes_is_charged) {
+    std::string text;
+    std::uint32_t random = 1;
+    for (int i = 0; i < 900'000; ++i) {
+        random = random * 1664525 + 1013904223;
+        text += (random >> 31) != 0 ? 'a' : 'b';
+    }
+    EXPECT_EQ(checked(R"({"pattern":"(a|b)*a(a|b){20}c"})")("\"" + text + "\"").reason, "limit");
+}
+
 TEST(hostile, deep_values_and_schemas) {
     const std::string open = repeated("[", 120);
     const std::string close = repeated("]", 120);
