@@ -200,19 +200,18 @@ std::vector<std::string> resource_folder::told_uris(std::string_view path) const
 
 // Directories are suggested whatever is in them: they are a step on the way.
 task<completion_result> resource_folder::complete(context& ctx, std::string_view typed) const {
-    auto work = [this, typed] { return tree_.complete(typed, completions_max + 1); };
-    const result<std::vector<std::string>> got = co_await ctx.blocking(work);
+    auto work = [this, typed] {
+        const auto takes = [this](std::string_view path) { return which_.takes(path); };
+        return tree_.complete(typed, completions_max, takes);
+    };
+    const result<completed_paths> got = co_await ctx.blocking(work);
     completion_result answer = ctx.completion();
-    const bool more = got && got->size() > completions_max;
-    std::size_t found = 0;
-    for (std::size_t i = 0; got && i < std::min(got->size(), completions_max); ++i) {
-        const std::string& one = (*got)[i];
-        if (one.ends_with('/') || which_.takes(one)) {
-            answer.add(one);
-            ++found;
-        }
+    const completed_paths found = got ? *got : completed_paths();
+    for (const std::string& one : found.paths) {
+        answer.add(one);
     }
-    answer.total(more ? -1 : static_cast<std::int64_t>(found), more);
+    const auto count = static_cast<std::int64_t>(found.paths.size());
+    answer.total(found.more ? -1 : count, found.more);
     co_return answer;
 }
 

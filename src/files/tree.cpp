@@ -236,9 +236,10 @@ bool tree::ignored(std::string_view path, bool directory) const {
     return false;
 }
 
-result<std::vector<std::string>> tree::complete(std::string_view typed,
-                                                std::size_t entries_max) const {
-    std::vector<std::string> out;
+result<completed_paths> tree::complete(std::string_view typed, std::size_t entries_max,
+                                       base::function_ref<bool(std::string_view)> takes,
+                                       std::size_t names_max) const {
+    completed_paths out;
     const std::size_t slash = typed.rfind('/');
     const std::string_view begun = slash == typed.npos ? typed : typed.substr(slash + 1);
     const std::string_view directory = typed.substr(0, slash == typed.npos ? 0 : slash);
@@ -246,25 +247,42 @@ result<std::vector<std::string>> tree::complete(std::string_view typed,
     if (slash == 0 || !valid_path(directory) || !valid_path(after)) {
         return out;
     }
-    const auto add = [&out](const entry& one) {
-        out.push_back(one.kind == entry_kind::directory ? one.path + '/' : one.path);
+    const auto add = [&](const entry& one) {
+        const bool step = one.kind == entry_kind::directory;
+        if (!step && !takes(one.path)) {
+            return;
+        }
+        out.more = out.paths.size() == entries_max;
+        if (!out.more) {
+            out.paths.push_back(step ? one.path + '/' : one.path);
+        }
     };
     const result<entry> exact = begun.empty() ? no_such_file : stat(typed);
     if (exact && !rules_of(directory).leaves_out(exact->path, exact->is_real_directory())) {
         add(*exact);
     }
     // What begins with a name and is longer comes right behind it.
-    const result<page> rest = list(directory, after, entries_max);
-    if (!rest) {
-        return rest.error().kind == errc::not_found || rest.error().kind == errc::invalid
-                   ? result<std::vector<std::string>>(out)
-                   : rest.error();
-    }
-    for (const entry& one : rest->entries) {
-        if (out.size() == entries_max || !one.path.starts_with(typed)) {
-            break;
+    std::string from(after);
+    std::size_t looked_at = 0;
+    for (bool goes_on = true; goes_on && !out.more;) {
+        // Of most directories one small page is enough.
+        const std::size_t most = looked_at == 0 ? entries_max + 1 : page_entries_max;
+        const result<page> part = list(directory, from, std::min(most, names_max - looked_at));
+        if (!part) {
+            const errc kind = part.error().kind;
+            return kind == errc::not_found || kind == errc::invalid ? result<completed_paths>(out)
+                                                                    : part.error();
         }
-        add(one);
+        goes_on = part->more;
+        for (std::size_t i = 0; i < part->entries.size() && !out.more; ++i) {
+            if (!part->entries[i].path.starts_with(typed)) {
+                return out;
+            }
+            add(part->entries[i]);
+        }
+        from = part->next;
+        looked_at += part->entries.size();
+        out.more = out.more || (goes_on && looked_at >= names_max);
     }
     return out;
 }

@@ -19,6 +19,7 @@
 
 #include <pillion/result.hpp>
 
+#include "base/function_ref.hpp"
 #include "files/beneath.hpp"
 #include "files/ignore.hpp"
 
@@ -64,6 +65,12 @@ struct slice {
     std::int64_t modified_s = 0;
 };
 
+// What complete() found.
+struct completed_paths {
+    std::vector<std::string> paths;
+    bool more = false;
+};
+
 class tree {
  public:
     // Opens the directory `path` of the file system. Errors: not_found, denied, and unsupported
@@ -102,10 +109,12 @@ class tree {
     bool ignored(std::string_view path, bool directory) const;
 
     // At most `entries_max` paths that `typed` is the beginning of, one level deep, in the order of
-    // list(); directories end with a slash. A `typed` that can begin no path has none. Hidden and
-    // ignored entries are left out.
-    result<std::vector<std::string>> complete(std::string_view typed,
-                                              std::size_t entries_max) const;
+    // list(): files that `takes` says yes to, and all directories, which end with a slash. A
+    // `typed` that can begin no path has none. Hidden and ignored entries are left out. Having
+    // looked at `names_max` names it ends and says that there are more.
+    result<completed_paths> complete(std::string_view typed, std::size_t entries_max,
+                                     base::function_ref<bool(std::string_view)> takes,
+                                     std::size_t names_max = walk_names_max) const;
 
     // The open directory `path` itself, for readdir or inotify.
     result<unique_fd> open_directory(std::string_view path) const;

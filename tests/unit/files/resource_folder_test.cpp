@@ -100,6 +100,22 @@ TEST(resource_folder, two_of_them) {
     EXPECT_EQ(c.read("pillion://notes/a.md").text(), "two");
 }
 
+names suggested(testing::client& c, std::string_view typed) {
+    const testing::answer got = c.request(
+        "completion/complete", R"({"ref":{"type":"ref/resource","uri":"docs://handbook/{+path}"},)"
+                               R"("argument":{"name":"path","value":")" +
+                                   std::string(typed) + "\"}}");
+    names out;
+    const json::view completion = got.result()["completion"];
+    for (const json::view one : completion["values"].elements()) {
+        out.insert(std::string(one.str()));
+    }
+    if (completion["hasMore"].boolean()) {
+        out.insert("...");
+    }
+    return out;
+}
+
 TEST(resource_folder, completion_of_the_path) {
     const temporary_tree at;
     fill_docs(at);
@@ -107,23 +123,28 @@ TEST(resource_folder, completion_of_the_path) {
     std::string fault;
     ASSERT_NE(add_resource_folder(s, docs(at), fault), nullptr) << fault;
     testing::client c(s);
-    const auto complete = [&c](std::string_view typed) {
-        const testing::answer got =
-            c.request("completion/complete",
-                      R"({"ref":{"type":"ref/resource","uri":"docs://handbook/{+path}"},)"
-                      R"("argument":{"name":"path","value":")" +
-                          std::string(typed) + "\"}}");
-        names out;
-        for (const json::view one : got.result()["completion"]["values"].elements()) {
-            out.insert(std::string(one.str()));
-        }
-        return out;
-    };
-    EXPECT_EQ(complete("a"), (names{"a.md"}));
-    EXPECT_EQ(complete("sub/"), (names{"sub/b c.md"}));
-    EXPECT_EQ(complete("s"), (names{"sub/"}));
+    EXPECT_EQ(suggested(c, "a"), (names{"a.md"}));
+    EXPECT_EQ(suggested(c, "sub/"), (names{"sub/b c.md"}));
+    EXPECT_EQ(suggested(c, "s"), (names{"sub/"}));
 }
 
+// The first hundred entries were taken and then chosen among: none was left of 200 other files.
+TEST(resource_folder, completion_goes_on_until_it_has_files_that_are_served) {
+    const temporary_tree at;
+    for (int i = 0; i < 1200; ++i) {
+        at.file("a" + std::to_string(i) + ".txt");
+    }
+    at.file("a.md");
+    at.file("readme.md");
+    server s("test", "1");
+    std::string fault;
+    ASSERT_NE(add_resource_folder(s, docs(at), fault), nullptr) << fault;
+    testing::client c(s);
+    EXPECT_EQ(suggested(c, ""), (names{"a.md", "readme.md"}));
+    EXPECT_EQ(suggested(c, "a"), (names{"a.md"}));
+    EXPECT_EQ(suggested(c, "a.txt"), names{});
+    EXPECT_EQ(suggested(c, "a1.txt"), names{});
+}
 // The watch has a thread of its own, in real time.
 class resource_folder_changes : public ::testing::Test {
  protected:

@@ -325,8 +325,9 @@ TEST(tree, a_swap_with_a_fifo_never_blocks) {
 
 std::vector<std::string> completed(const tree& served, std::string_view typed,
                                    std::size_t entries_max = 100) {
-    const auto got = served.complete(typed, entries_max);
-    return got ? *got : std::vector<std::string>{got.error().detail};
+    const auto all = [](std::string_view) { return true; };
+    const auto got = served.complete(typed, entries_max, all);
+    return got ? got->paths : std::vector<std::string>{got.error().detail};
 }
 
 TEST(tree, completes_paths_a_level_at_a_time) {
@@ -347,6 +348,28 @@ TEST(tree, completes_paths_a_level_at_a_time) {
     for (const std::string_view none :
          {"x", "x/", "a/", "o", ".", "..", "../", "/", "/a", "d//", "out", ".dot/"}) {
         EXPECT_EQ(completed(served, none), names{}) << none;
+    }
+}
+
+TEST(tree, completion_says_whether_there_is_more_and_ends_with_many_names) {
+    const temporary_tree tmp;
+    for (int i = 10; i < 40; ++i) {
+        tmp.file(std::to_string(i));
+    }
+    const tree served = tmp.open();
+    for (std::size_t most = 1; most < 35; ++most) {
+        const auto takes = [](std::string_view path) { return path.ends_with('9'); };
+        const auto got = served.complete("", most, takes);
+        ASSERT_TRUE(got);
+        EXPECT_EQ(got->paths.size(), std::min<std::size_t>(most, 3)) << most;
+        EXPECT_EQ(got->more, most < 3) << most;
+        for (const std::size_t names : {1, 20, 29, 30}) {
+            const auto none = [](std::string_view) { return false; };
+            const auto few = served.complete("", most, none, names);
+            ASSERT_TRUE(few);
+            EXPECT_TRUE(few->paths.empty());
+            EXPECT_EQ(few->more, names < 30) << most << ' ' << names;
+        }
     }
 }
 
