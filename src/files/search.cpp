@@ -204,7 +204,7 @@ void search::next_chunk() {
 bool search::find(std::string_view lines, std::size_t from, std::size_t& at) {
     re2::StringPiece hit;
     const re2::StringPiece all(lines.data(), lines.size());
-    while (!by_line_) {
+    while (!by_line_ && !returns_) {
         if (!matcher_->Match(all, from, lines.size(), re2::RE2::UNANCHORED, &hit, 1)) {
             return false;
         }
@@ -217,7 +217,8 @@ bool search::find(std::string_view lines, std::size_t from, std::size_t& at) {
     }
     while (from < lines.size()) {
         const std::size_t end = std::min(lines.find('\n', from), lines.size());
-        const re2::StringPiece line(lines.data() + from, end - from);
+        const std::string_view text = without_return(lines.substr(from, end - from));
+        const re2::StringPiece line(text.data(), text.size());
         if (matcher_->Match(line, 0, line.size(), re2::RE2::UNANCHORED, &hit, 1)) {
             at = static_cast<std::size_t>(hit.data() - lines.data());
             return true;
@@ -231,6 +232,8 @@ void search::scan(std::string_view lines) {
     std::size_t counted = 0;
     const std::uint64_t first = line_;
     const std::uint64_t first_column = column_;
+    // `$` is in front of a \n only. A literal has none, nor anything that a \r could be.
+    returns_ = what_.regex && (lines.find("\r\n") != lines.npos || lines.ends_with('\r'));
     std::size_t at = 0;
     for (std::size_t from = 0; from < lines.size() && find(lines, from, at);) {
         // A match at the end of a line that `from` is behind of does not occur: `from` begins one.

@@ -2,9 +2,9 @@
 //
 // One step() works for about slice_ms and then returns, so that its caller can report progress or
 // stop. Matching is RE2's: linear in the input and bounded in memory whatever the pattern is. A
-// match never spans lines. Files are read in chunks; a line longer than a chunk is searched in
-// pieces. Binary files (NUL or no UTF-8 at the start) are passed over, files over file_bytes_max
-// are counted as skipped.
+// match never spans lines; for an expression a line ends in front of a \r\n too. Files are read in
+// chunks; a line longer than a chunk is searched in pieces. Binary files (NUL or no UTF-8 at the
+// start) are passed over, files over file_bytes_max are counted as skipped.
 //
 // Ownership: holds a reference to the tree, which must outlive it. Thread-safety: one thread at a
 // time, any thread; calls block. They may throw std::bad_alloc.
@@ -92,6 +92,7 @@ class search {
     std::unique_ptr<re2::RE2> matcher_;
     std::size_t chunk_bytes_;
     bool by_line_ = false;  // the pattern can match a line's end: lines are tried one by one
+    bool returns_ = false;  // lines being scanned end with \r\n: the same for those
 
     std::string base_;
     page files_;  // the files to come

@@ -104,6 +104,33 @@ TEST(search, lines_are_matched_one_by_one) {
     EXPECT_EQ(run(tmp.open(), regex("x\\s*")).text(), "a:1:1:x\n");
 }
 
+// The \r in front of the \n was taken for a character of the line: `$` never matched.
+TEST(search, a_carriage_return_before_the_newline_is_no_part_of_the_line) {
+    const temporary_tree tmp;
+    tmp.file("a", "int a;\r\nint b;\n\r\nint\rc = 1\r\nlast\r");
+    EXPECT_EQ(run(tmp.open(), regex(";$")).text(), "a:1:6:int a;\na:2:6:int b;\n");
+    EXPECT_EQ(run(tmp.open(), regex("^$")).text(), "a:3:1:\n");
+    EXPECT_EQ(run(tmp.open(), regex("1$")).text(), "a:4:9:int\rc = 1\n");
+    EXPECT_EQ(run(tmp.open(), regex("last$")).text(), "a:5:1:last\n");
+    EXPECT_EQ(run(tmp.open(), regex("int .;.")).text(), "");
+    EXPECT_EQ(run(tmp.open(), regex("t\\sc")).text(), "a:4:3:int\rc = 1\n");
+    EXPECT_EQ(run(tmp.open(), literal(";")).matches.size(), 2U);
+}
+
+TEST(search, a_carriage_return_at_every_place_around_the_end_of_a_chunk) {
+    const temporary_tree tmp;
+    const tree served = tmp.open();
+    constexpr std::size_t chunk = 256 * 1024;
+    for (std::size_t before = chunk - 8; before < chunk + 2; ++before) {
+        std::string text(before, 'x');
+        text[before - 100] = '\n';
+        tmp.file("a", text + "end\r\nafter\r\n");
+        const outcome got = run(served, regex("end$|^$"));
+        ASSERT_EQ(got.matches.size(), 1U) << before;
+        EXPECT_EQ(got.matches[0].line, 2U) << before;
+    }
+}
+
 TEST(search, matches_at_every_place_around_the_end_of_a_chunk) {
     const temporary_tree tmp;
     const tree served = tmp.open();
