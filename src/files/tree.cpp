@@ -374,6 +374,10 @@ result<slice> tree::read(std::string_view path, std::uint64_t offset, std::size_
     if (got < 0) {
         return access_error(static_cast<int>(-got));
     }
+    if (static_cast<std::size_t>(got) < out.bytes.size()) {
+        // Cut off meanwhile, or of a file system that does not know sizes (sysfs).
+        out.size_total = offset + static_cast<std::uint64_t>(got);
+    }
     out.bytes.resize(static_cast<std::size_t>(got));
     return out;
 }

@@ -61,7 +61,7 @@ struct page {
 // Part of a file.
 struct slice {
     std::string bytes;
-    std::uint64_t size_total = 0;
+    std::uint64_t size_total = 0;  // of the file; no more than was there when it was read
     std::int64_t modified_s = 0;
 };
 

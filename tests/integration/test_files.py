@@ -144,6 +144,20 @@ def test_reading_part_of_a_file(files):
     assert "line" not in said(beyond).replace("lines.txt", "")
 
 
+def test_a_file_shorter_than_it_says(start_pillion, request):
+    """Files of /sys say 4096 bytes: read_file said for ever to go on, and reading them as
+    resources that they were over 1 MiB."""
+    root, name = "/sys/kernel", "uevent_seqnum"
+    if not os.path.exists(f"{root}/{name}"):
+        pytest.skip("there is no such file")
+    client = Client(start_pillion("--root", root).address, "E")
+    request.addfinalizer(client.close)
+    found = read_file(client, name)["structuredContent"]
+    assert found["text"].strip().isdigit()
+    assert (found["size"], found["truncated"]) == (found["length"], False)
+    assert content_of(client, f"pillion://files/{name}")["text"].strip().isdigit()
+
+
 def test_reading_bytes(files):
     result = read_file(files, "data.bin")
     blobs = [item["resource"]["blob"] for item in result["content"] if item["type"] == "resource"]
