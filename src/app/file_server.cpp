@@ -1,6 +1,7 @@
 #include "app/file_server.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 
 #include "files/media.hpp"
@@ -15,6 +16,7 @@ constexpr std::string_view uri_prefix = "pillion://files/";
 constexpr std::size_t list_entries = 200;
 // Bytes in one answer of read_file unless asked for otherwise.
 constexpr std::int64_t read_bytes_default = 64 * 1024;
+constexpr std::int64_t offset_max = std::numeric_limits<std::int64_t>::max();
 // Bytes of the longest UTF-8 sequence.
 constexpr std::size_t character_bytes_max = 4;
 
@@ -209,9 +211,12 @@ task<tool_result> file_server::list_files(context& ctx, json::view arguments) co
 
 task<tool_result> file_server::read_file(context& ctx, json::view arguments) const {
     const std::string_view path = arguments["path"].str();
-    const std::int64_t offset = arguments["offset"].integral().value_or(0);
+    // The schema lets integers through only: one that has no int64_t is behind the end of any file.
+    const json::view offset = arguments["offset"];
+    const auto first =
+        offset.is_number() ? offset.integral().value_or(offset_max) : std::int64_t{0};
     const std::int64_t length = arguments["length"].integral().value_or(read_bytes_default);
-    const auto from = static_cast<std::uint64_t>(std::max<std::int64_t>(offset, 0));
+    const auto from = static_cast<std::uint64_t>(std::max<std::int64_t>(first, 0));
     const auto size = static_cast<std::size_t>(
         std::clamp<std::int64_t>(length, 1, static_cast<std::int64_t>(files::read_bytes_max)));
     // A little more, so that a character at the end can be told from bytes that are no text.

@@ -144,6 +144,13 @@ def test_reading_part_of_a_file(files):
     assert "line" not in said(beyond).replace("lines.txt", "")
 
 
+@pytest.mark.parametrize("offset", [2**63 - 1, 2**63, 2**64, 10**19, 10**300])
+def test_reading_from_far_behind_the_end(files, offset):
+    """From 2**63 on the file came from its start."""
+    text = said(read_file(files, "a.txt", offset=offset))
+    assert "is behind the end; the file has 6 bytes" in text and "alpha" not in text
+
+
 def test_a_file_shorter_than_it_says(start_pillion, request):
     """Files of /sys say 4096 bytes: read_file said for ever to go on, and reading them as
     resources that they were over 1 MiB."""
