@@ -105,6 +105,31 @@ std::string encode_path(std::string_view path) {
     return out;
 }
 
+std::string escape_value(std::string_view path) {
+    std::string out;
+    out.reserve(path.size());
+    for (std::size_t i = 0; i < path.size(); ++i) {
+        out.push_back(path[i]);
+        if (path[i] == '%' && path.size() - i > 2 && base::hex_digit(path[i + 1]) >= 0 &&
+            base::hex_digit(path[i + 2]) >= 0) {
+            out += "25";
+        }
+    }
+    return out;
+}
+
+std::string unescape_value(std::string_view typed) {
+    std::string out;
+    out.reserve(typed.size());
+    for (std::size_t i = 0; i < typed.size(); ++i) {
+        out.push_back(typed[i]);
+        if (typed.substr(i).starts_with("%25")) {
+            i += 2;
+        }
+    }
+    return out;
+}
+
 std::optional<std::string> decode_path(std::string_view text) {
     std::string out;
     out.reserve(text.size());

@@ -50,4 +50,9 @@ std::string encode_path(std::string_view path);
 // unescaped, because "{+path}" of a URI template is expanded that way (RFC 6570 §3.2.3).
 std::optional<std::string> decode_path(std::string_view text);
 
+// `path` as a value of the variable of "{+path}", which keeps what looks like an escape: "%" is
+// "%25" where two hexadecimal digits follow. unescape_value() undoes that, also of a beginning.
+std::string escape_value(std::string_view path);
+std::string unescape_value(std::string_view typed);
+
 }  // namespace pillion::files

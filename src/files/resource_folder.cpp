@@ -202,13 +202,17 @@ std::vector<std::string> resource_folder::told_uris(std::string_view path) const
 task<completion_result> resource_folder::complete(context& ctx, std::string_view typed) const {
     auto work = [this, typed] {
         const auto takes = [this](std::string_view path) { return which_.takes(path); };
-        return tree_.complete(typed, completions_max, takes);
+        const std::string meant = unescape_value(typed);
+        result<completed_paths> found = tree_.complete(meant, completions_max, takes);
+        // Who types sees the names as they are.
+        const bool none = found && found->paths.empty() && !found->more;
+        return none && meant != typed ? tree_.complete(typed, completions_max, takes) : found;
     };
     const result<completed_paths> got = co_await ctx.blocking(work);
     completion_result answer = ctx.completion();
     const completed_paths found = got ? *got : completed_paths();
     for (const std::string& one : found.paths) {
-        answer.add(one);
+        answer.add(escape_value(one));
     }
     const auto count = static_cast<std::int64_t>(found.paths.size());
     answer.total(found.more ? -1 : count, found.more);

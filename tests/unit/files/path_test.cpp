@@ -2,6 +2,7 @@
 #include "files/path.hpp"
 
 #include <algorithm>
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -110,6 +111,28 @@ TEST(path, refuses_every_malformed_escape) {
         EXPECT_EQ(decode_path(std::string{'%', c, '1'}).has_value(),
                   hex && c != '0' ? byte < '8' : hex)
             << byte;
+    }
+}
+
+TEST(path, values_are_escaped_where_they_look_escaped) {
+    const std::string parts[] = {"%", "2", "5", "a", "F", "g", "/"};
+    std::vector<std::string> all{""};
+    for (std::size_t i = 0; i < all.size() && all[i].size() < 5; ++i) {
+        for (const std::string& part : parts) {
+            all.push_back(all[i] + part);
+        }
+    }
+    const std::regex escape("%[0-9a-fA-F]{2}");
+    for (const std::string& one : all) {
+        const std::string value = escape_value(one);
+        EXPECT_EQ(value == one, !std::regex_search(one, escape)) << one;
+        EXPECT_EQ(unescape_value(value), one);
+        for (std::size_t size = 0; size <= value.size(); ++size) {
+            const std::string begun = value.substr(0, size);
+            if (!begun.ends_with("%2")) {  // which may be the middle of an escape
+                EXPECT_TRUE(one.starts_with(unescape_value(begun))) << begun << ' ' << one;
+            }
+        }
     }
 }
 

@@ -145,6 +145,31 @@ TEST(resource_folder, completion_goes_on_until_it_has_files_that_are_served) {
     EXPECT_EQ(suggested(c, "a.txt"), names{});
     EXPECT_EQ(suggested(c, "a1.txt"), names{});
 }
+// In {+path} an escape that is there already stays (RFC 6570 section 3.2.3), so "50%20off.md" was
+// read as "50 off.md".
+TEST(resource_folder, completion_of_names_that_look_escaped) {
+    const temporary_tree at;
+    for (const char* const path : {"50%20off.md", "50% more.md", "x%25y/%41.md", "%%41.md"}) {
+        at.file(path, path);
+    }
+    server s("test", "1");
+    std::string fault;
+    ASSERT_NE(add_resource_folder(s, docs(at), fault), nullptr) << fault;
+    testing::client c(s);
+    const std::string off = "50%2520off.md";
+    EXPECT_EQ(suggested(c, ""), (names{off, "50% more.md", "x%2525y/", "%%2541.md"}));
+    EXPECT_EQ(c.read("docs://handbook/" + off).text(), "50%20off.md");
+    EXPECT_EQ(suggested(c, "x%2525y/"), names{"x%2525y/%2541.md"});
+    EXPECT_EQ(c.read("docs://handbook/x%2525y/%2541.md").text(), "x%25y/%41.md");
+    for (std::size_t size = 4; size <= off.size(); ++size) {
+        const std::string typed = off.substr(0, size);
+        EXPECT_EQ(suggested(c, typed).count(off), 1U) << typed;
+    }
+    // As the file system has it.
+    EXPECT_EQ(suggested(c, "50%20o"), names{off});
+    EXPECT_EQ(suggested(c, "x%25y/%4"), names{"x%2525y/%2541.md"});
+}
+
 // The watch has a thread of its own, in real time.
 class resource_folder_changes : public ::testing::Test {
  protected:
