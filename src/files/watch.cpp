@@ -197,6 +197,9 @@ void watch::on_directory(const inotify_event& event, const std::string& path) {
     if ((event.mask & (IN_DELETE | IN_MOVED_FROM)) != 0) {
         forget(path);
         touch_list_for(path, true);
+        if ((event.mask & IN_MOVED_FROM) != 0) {
+            touch_wanted_in(path);
+        }
     } else if ((event.mask & (IN_CREATE | IN_MOVED_TO)) != 0 && !tree_.ignored(path, true)) {
         touch_list();
         tasks_.push_back({path, 0});
@@ -409,6 +412,15 @@ void watch::touch(std::string_view path) {
     defer(at->second);
     if (updated_.size() >= pending_max) {
         flush(true);
+    }
+}
+
+// Files that go along with their directory have no events; those that are removed had theirs.
+void watch::touch_wanted_in(std::string_view directory) {
+    for (const std::string& path : sink_.wanted ? sink_.wanted() : std::vector<std::string>()) {
+        if (is_within(path, directory)) {
+            touch(path);
+        }
     }
 }
 

@@ -39,7 +39,8 @@ namespace pillion::files {
 struct watch_sink {
     std::function<void(std::string_view path)> updated;  // a file was changed, made or removed
     std::function<void()> listed;                        // what a listing shows has changed
-    // The files whose changes matter at present; asked only where watches ran out.
+    // The files whose changes matter at present; asked where watches ran out, and when a directory
+    // was renamed.
     std::function<std::vector<std::string>()> wanted{};
 };
 
@@ -95,6 +96,7 @@ class watch {
     void check_wanted();
     bool watched(std::string_view path) const;
     void touch(std::string_view path);
+    void touch_wanted_in(std::string_view directory);
     void touch_list();
     void touch_list_for(std::string_view path, bool directory);
     void defer(pending& one) const;

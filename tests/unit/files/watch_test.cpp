@@ -216,6 +216,25 @@ TEST(watch, new_and_moved_directories_are_followed) {
     EXPECT_TRUE(heard.wait_for("moved/sub/b"));
 }
 
+// Only listings were told: who had subscribed to a file in it never heard that it was gone.
+TEST(watch, what_is_wanted_in_a_directory_that_is_renamed_away_is_told) {
+    const temporary_tree tmp;
+    for (const char* const path : {"d/a", "d/sub/a", "d/sub/b", "d2/a"}) {
+        tmp.file(path);
+    }
+    const tree served = tmp.open();
+    listener heard;
+    heard.want({"d/a", "d/sub/a", "d2/a"});
+    const watch one(served, heard.sink());
+    settle(one);
+    heard.clear();
+    std::filesystem::rename(tmp.at("d"), tmp.at("../away"));
+    EXPECT_TRUE(heard.wait_for("d/sub/a"));
+    EXPECT_TRUE(heard.wait_for("d/a"));
+    EXPECT_TRUE(heard.wait_for_list());
+    EXPECT_EQ(heard.told("d/sub/b") + heard.told("d2/a"), 0);
+}
+
 TEST(watch, hidden_and_ignored_places_are_not_watched) {
     const temporary_tree tmp;
     tmp.file(".gitignore", "out/\n*.log\n");
