@@ -99,6 +99,10 @@ void connection::shake_hands() noexcept {
     if (opens_only()) {
         return opened_only();
     }
+    if (tried_ && !is_exchanging()) {
+        forget_session();
+        return become_free();
+    }
     if (plan_.what->modern()) {
         return ready();
     }
@@ -135,10 +139,16 @@ void connection::confirm() noexcept {
 // Nothing stands before the requests of the scenario any more.
 void connection::ready() noexcept {
     if (is_exchanging()) {
-        return next_ != nullptr ? ask_follow_up(*next_) : ask_next_text();
+        return answered_          ? end_session()
+               : next_ != nullptr ? ask_follow_up(*next_)
+                                  : ask_next_text();
     }
     // The first handshake of a scenario that has one in each exchange only shows that it goes.
-    churns(pattern::session_churn) && has_session() ? end_session() : become_free();
+    tried_ = churns(pattern::session_churn);
+    if (tried_ && has_session()) {
+        return end_session();
+    }
+    become_free();
 }
 
 void connection::become_free() noexcept {
@@ -155,6 +165,7 @@ void connection::ask(std::int64_t due_ns) noexcept {
     due_ns_ = due_ns;
     began_ns_ = now_ns();
     next_ = nullptr;
+    answered_ = false;
     if (reopens()) {
         return open();
     }
@@ -298,9 +309,10 @@ void connection::on_reply(const reply_end& reply) noexcept {
     if (how.what == fault::none && go_on(reply.goes_on)) {
         return;
     }
-    const bool churned = churns(pattern::session_churn) && has_session();
-    if (how.what == fault::none && reply.goes_on && churned) {
-        return end_session();
+    // The end of the session belongs to the exchange, through another link if this one ends.
+    answered_ = how.what == fault::none && churns(pattern::session_churn) && has_session();
+    if (answered_) {
+        return reply.goes_on ? end_session() : close();
     }
     // What comes late through a link that is one stream would be taken for the next answer.
     const bool lost_count = how.what == fault::wrong_id || how.what == fault::malformed;

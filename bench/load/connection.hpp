@@ -167,6 +167,8 @@ class connection final : private link_user {
     bool served_ = false;      // this connection has brought an answer
     bool open_ = false;        // the link is
     bool parking_ = false;     // it is closed until the next request
+    bool tried_ = false;       // session-churn: that there are sessions was seen
+    bool answered_ = false;    // … the request of the exchange; the end of its session is to come
     bool crowded_ = false;     // the server's queue had no room for the last attempt
     std::unique_ptr<link> link_;
     // Which texts are asked: those of the plan, or our own, without their ends.

@@ -1,0 +1,38 @@
+"""pillion-bench: servers that end connections and send other things than answers, as they may."""
+
+from bench_program import brief
+from scripted_server import http, message
+
+CLOSES = "Connection: close\r\n"
+
+
+def sessions(delete, headers=""):
+    """The script of a server with sessions; `delete` writes the answers to DELETE."""
+    def script(request):
+        if request.method == "DELETE":
+            return delete(request)
+        if request.rpc_method == "initialize":
+            return http(message(request), headers=f"Mcp-Session-Id: s{request.serial}\r\n{headers}")
+        if "id" not in request.message:
+            return http("", "202 Accepted", headers=headers)
+        return http(message(request), headers=headers)
+    return script
+
+
+def told(server):
+    return [request.rpc_method or request.method for request in server.requests]
+
+
+HANDSHAKE = ["initialize", "notifications/initialized"]
+
+
+def test_sessions_with_a_connection_for_each_answer(bench, scripted):
+    """The end of the first session ended its connection: on the next one a session was tried
+    again, and so for ever. Of those that were measured none was ended."""
+    server = scripted(sessions(lambda r: http("", "204 No Content", headers=CLOSES), CLOSES))
+    code, report = bench(server.url, "session-churn", "-r", "2025-11-25", *brief(4))
+    assert code == 0 and report["ok"] == 4, report
+    assert told(server) == [*HANDSHAKE, "DELETE"] + 4 * [*HANDSHAKE, "ping", "DELETE"]
+    ended = {request.headers["mcp-session-id"] for request in server.requests
+             if request.method == "DELETE"}
+    assert len(ended) == 5
