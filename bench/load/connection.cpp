@@ -355,7 +355,7 @@ void connection::forget_session() noexcept {
 }
 
 void connection::on_lost() noexcept {
-    if (phase_ == phase::free || phase_ == phase::deleting) {
+    if (phase_ == phase::free || (phase_ == phase::deleting && !is_exchanging())) {
         return close();
     }
     if (phase_ == phase::pausing && link_->keeps_sessions()) {

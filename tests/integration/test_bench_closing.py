@@ -1,7 +1,7 @@
 """pillion-bench: servers that end connections and send other things than answers, as they may."""
 
 from bench_program import brief
-from scripted_server import http, message
+from scripted_server import CLOSE, http, message
 
 CLOSES = "Connection: close\r\n"
 
@@ -36,3 +36,19 @@ def test_sessions_with_a_connection_for_each_answer(bench, scripted):
     ended = {request.headers["mcp-session-id"] for request in server.requests
              if request.method == "DELETE"}
     assert len(ended) == 5
+
+
+def test_a_session_whose_end_is_not_answered(bench, scripted):
+    """The whole exchange was repeated as fast as it went, until its time was up."""
+    server = scripted(sessions(lambda r: http("", "204 No Content") if r.serial == 2 else CLOSE))
+    code, report = bench(server.url, "session-churn", "-r", "2025-11-25", *brief(3))
+    assert code == 3 and report["errors"]["by_class"] == {"closed": 3}, report
+    assert told(server).count("ping") == 3
+
+
+def test_the_first_session_is_tried_once(bench, scripted):
+    """Its end may fail: that is a courtesy."""
+    server = scripted(sessions(lambda r: CLOSE if r.serial == 2 else http("", "204 No Content")))
+    code, report = bench(server.url, "session-churn", "-r", "2025-11-25", *brief(2))
+    assert code == 0 and report["ok"] == 2, report
+    assert told(server).count("initialize") == 3
