@@ -321,6 +321,8 @@ void connection::on_reply(const reply_end& reply) noexcept {
 
 void connection::end_exchange(const verdict& how, bool goes_on) noexcept {
     if (!goes_on) {
+        // Where each exchange has a link of its own, none is made before the next.
+        parking_ = reopens() && served_;
         return finish(how);
     }
     tell(how);

@@ -52,3 +52,11 @@ def test_the_first_session_is_tried_once(bench, scripted):
     code, report = bench(server.url, "session-churn", "-r", "2025-11-25", *brief(2))
     assert code == 0 and report["ok"] == 2, report
     assert told(server).count("initialize") == 3
+
+
+def test_connection_churn_of_a_server_that_closes(bench, scripted):
+    """A connection was made behind each answer, only to be closed before the next request."""
+    server = scripted(lambda r: http(message(r), headers=CLOSES))
+    code, report = bench(server.url, "connection-churn", *brief(7))
+    assert code == 0 and report["ok"] == 7 and report["reconnects"] == 0, report
+    assert server.connections == 8 and len(server.requests) == 7
