@@ -104,7 +104,11 @@ void http_link::on_eof() noexcept {
     user_.on_lost();
 }
 
-void http_link::on_message(char* text, std::size_t size) noexcept { user_.on_message(text, size); }
+void http_link::on_message(char* text, std::size_t size) noexcept {
+    if (all_events_ || is_message()) {
+        user_.on_message(text, size);
+    }
+}
 
 void http_link::replied(reply_state how) noexcept {
     waiting_ = false;

@@ -36,6 +36,10 @@ class http_link final : public link,
     std::string_view tls_fault() const noexcept override { return tls_fault_; }
     // Of the message that is told: empty when it is no event of a stream.
     std::string_view event_type() const noexcept { return reader_.event_type(); }
+    // Whether that is a message of MCP. Events of other types are a server's own affair.
+    bool is_message() const noexcept { return event_type().empty() || event_type() == "message"; }
+    // Events of other types are told as well.
+    void tell_all_events() noexcept { all_events_ = true; }
 
  private:
     void on_data(char* data, std::size_t bytes) noexcept override;
@@ -63,7 +67,8 @@ class http_link final : public link,
     bool closing_ = false;   // perhaps with a goodbye on its way
     bool shaking_ = false;   // hands, at the begin of TLS: on_open() is owed
     int shaking_fault_ = 0;  // … and what it will say
-    bool resumed_ = false;   // those hands were known
+    bool all_events_ = false;
+    bool resumed_ = false;  // those hands were known
     std::string tls_fault_;
     connect_op connect_{*this};
     std::optional<io::tcp_stream> plain_;

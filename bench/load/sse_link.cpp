@@ -12,7 +12,9 @@ sse_link::sse_link(io::reactor& loop, const target& to, std::string opening,
       user_(user),
       opening_(std::move(opening)),
       stream_(loop, to, answer_bytes_max, stream_user_),
-      post_(loop, to, answer_bytes_max, post_user_) {}
+      post_(loop, to, answer_bytes_max, post_user_) {
+    stream_.tell_all_events();
+}
 
 void sse_link::open() noexcept {
     usable_ = leaving_ = waiting_ = unsent_ = false;
@@ -58,7 +60,7 @@ bool sse_link::heard(char* text, std::size_t size) noexcept {
         post_.open();
         return false;
     }
-    if (!usable_ || !user_.on_message(text, size) || !waiting_) {
+    if (!usable_ || !stream_.is_message() || !user_.on_message(text, size) || !waiting_) {
         return false;
     }
     answered_ = true;

@@ -1,7 +1,11 @@
 """pillion-bench: servers that end connections and send other things than answers, as they may."""
 
+import queue
+
+import pytest
+
 from bench_program import brief
-from scripted_server import CLOSE, http, message
+from scripted_server import CLOSE, chunked, http, message
 
 CLOSES = "Connection: close\r\n"
 
@@ -60,3 +64,36 @@ def test_connection_churn_of_a_server_that_closes(bench, scripted):
     code, report = bench(server.url, "connection-churn", *brief(7))
     assert code == 0 and report["ok"] == 7 and report["reconnects"] == 0, report
     assert server.connections == 8 and len(server.requests) == 7
+
+
+PING = "event: ping\ndata: 2026-07-28T12:00:00Z\n\n"
+
+
+@pytest.mark.parametrize("named", ("", "event: message\n"), ids=("untyped", "typed"))
+def test_events_that_are_no_messages(bench, scripted, named):
+    """Signs of life of a server's own kind were judged as answers, and were malformed."""
+    server = scripted(lambda r: chunked(
+        f"{PING}{named}data: {message(r)}\n\n{PING}event: endpoint\ndata: /x\n\n",
+        kind="text/event-stream"))
+    code, report = bench(server.url, "tools/list", *brief(5))
+    assert code == 0 and report["ok"] == 5 and report["reconnects"] == 0, report
+
+
+def test_events_that_are_no_messages_on_http_sse(bench, scripted):
+    """As above."""
+    said = queue.Queue()
+
+    def stream():
+        yield f"{PING}event: endpoint\ndata: /messages\n\n"
+        while (text := said.get(timeout=10)) is not None:
+            yield f"{PING}event: message\ndata: {text}\n\n{PING}"
+
+    def script(request):
+        if request.method == "GET":
+            return stream()
+        if "id" in request.message:
+            said.put(message(request))
+        return http("", "202 Accepted")
+    code, report = bench(scripted(script).url, "tools/list", "-r", "2024-11-05", *brief(5))
+    said.put(None)
+    assert code == 0 and report["ok"] == 5, report
