@@ -78,7 +78,8 @@ std::optional<verdict> answer_check::judge(char* text, std::size_t size, std::ui
             if (of == action::initialize && out->what == fault::none) {
                 negotiated_.assign(result["protocolVersion"].str());
             }
-            if (out->what == fault::none && !expected) {
+            const bool is_last = taker == nullptr || taker->is_over();
+            if (out->what == fault::none && is_last && !expected) {
                 out = verdict{fault::unexpected};
             }
         }

@@ -25,6 +25,8 @@ class answer_taker {
     virtual void hear(json::view message) = 0;
     // The result of the request; what it amounts to. Valid for the call.
     virtual verdict take(json::view result) = 0;
+    // Whether what was taken last was all: only there is the text that was expected.
+    virtual bool is_over() const noexcept { return true; }
 
  protected:
     ~answer_taker() = default;

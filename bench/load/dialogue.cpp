@@ -86,6 +86,7 @@ class task_dialogue final : public dialogue {
         }
         return answer_check::judge_shape(result, now_, modern);
     }
+    bool is_over() const noexcept override { return !goes_on_; }
     const question* next() override {
         events_ += goes_on_ ? 1 : 0;
         return goes_on_ ? &look_ : nullptr;
@@ -180,6 +181,7 @@ class rounds_dialogue final : public dialogue {
         }
         return {};
     }
+    bool is_over() const noexcept override { return !goes_on_; }
     const question* next() override { return goes_on_ ? &again_ : nullptr; }
 
  private:

@@ -425,9 +425,12 @@ def test_a_call_without_progress_is_incomplete(bench, server):
 @pytest.mark.parametrize("revision", (MODERN, "2025-11-25"))
 def test_tasks(bench, server, revision):
     words = ("-r", revision, "--poll", "10ms", *brief(6, 3))
-    code, report = bench(server.urls[0], "tasks", "--tool", "slow_compute", "--arguments",
-                         '{"seconds":0.05}', "--expect", "", *words)
+    computed = ("tasks", "--tool", "slow_compute", "--arguments", '{"seconds":0.05}')
+    # The first answers, in which that is not, were wrong.
+    code, report = bench(server.urls[0], *computed, "--expect", '"content"', *words)
     assert code == 0 and report["ok"] == 6 and report["polls"] >= 6, report
+    code, report = bench(server.urls[0], *computed, "--expect", "no such text", *words)
+    assert code == 3 and report["errors"]["by_class"] == {"unexpected": 6}, report
     code, report = bench(server.urls[0], "tasks", "--tool", "protocol_error_job", *words)
     assert code == 3 and report["errors"]["rpc_codes"] == {"-32603": 6}, report
     code, report = bench(server.urls[0], "tasks", *ECHO, *words)
@@ -439,7 +442,7 @@ def test_rounds(bench, server):
     for tool, arguments, questions in (("test_many_rounds", '{"n":5}', 5),
                                        ("test_input_required_result_multiple_inputs", "{}", 3)):
         code, report = bench(server.urls[0], "rounds", "--tool", tool, "--arguments", arguments,
-                             *brief(20, 2))
+                             "--expect", '"content"', *brief(20, 2))
         assert code == 0 and report["ok"] == 20, report
         assert report["questions"] == 20 * questions
     code, report = bench(server.urls[0], "rounds", *ECHO, *brief(3))

@@ -105,5 +105,29 @@ TEST(answer_check, expected_text) {
         fault::none);
 }
 
+// With --expect every call of tasks and rounds was wrong: the first of their answers holds neither
+// the text nor the result.
+TEST(answer_check, expected_text_of_a_dialogue_is_in_what_ends_it) {
+    struct taker final : answer_taker {
+        void hear(json::view) override {}
+        verdict take(json::view) override { return {}; }
+        bool is_over() const noexcept override { return over; }
+        bool over = false;
+    } talk;
+    base::chunk_pool pool;
+    answer_check check(pool, "found it");
+    const auto class_of_next = [&](std::string_view result) {
+        const std::string text = answer(result);
+        http::testing::padded copy(text);
+        return check.judge(copy.data(), copy.size(), asked_id, action::tools_call, true, &talk)
+            .value()
+            .what;
+    };
+    EXPECT_EQ(class_of_next(R"({"resultType":"task"})"), fault::none);
+    talk.over = true;
+    EXPECT_EQ(class_of_next(R"({"resultType":"task"})"), fault::unexpected);
+    EXPECT_EQ(class_of_next(R"({"content":["found it"]})"), fault::none);
+}
+
 }  // namespace
 }  // namespace pillion::load
