@@ -47,7 +47,7 @@ bool bench::find_ceiling(run_options how, bench_result& out, std::string& fault)
     if (!ran) {
         return false;
     }
-    const double unhurried = out.steps[0].what.rps();
+    const double unhurried = out.steps[0].what.asked_rps();
     const auto tried_and_met = [&](double rate) {
         how.rate = how.rate_to = rate;
         ran = ran && !load_run::was_interrupted() && run_one(how, out, fault);

@@ -13,7 +13,7 @@ bool meets(const std::vector<assertion>& slo, double rate, const run_result& run
         about_errors =
             about_errors || promise.what == metric::errors || promise.what == metric::error_rate;
     }
-    return (about_errors || run.counts.errors() == 0) && run.rps() >= rate * kept_up;
+    return (about_errors || run.counts.errors() == 0) && run.asked_rps() >= rate * kept_up;
 }
 
 double search_ceiling(double upper, const std::function<bool(double)>& met) {

@@ -32,6 +32,7 @@ struct run_result {
     std::vector<series_point> series;
     double seconds = 0;                 // of the measured time
     std::uint64_t answers_in_time = 0;  // good answers that came in it, whenever asked for
+    std::size_t answers_each = 1;       // to one request: `listen` has as many as streams
     std::int64_t client_cpu_ns = 0;     // in it
     // All answers from the beginning of the measured time until the last one, and the processor
     // time of the client for them; that of the server is for the same.
@@ -44,6 +45,8 @@ struct run_result {
     double rps() const noexcept {
         return seconds > 0 ? static_cast<double>(answers_in_time) / seconds : 0;
     }
+    // As a schedule counts: of requests, however many answers each has.
+    double asked_rps() const noexcept { return rps() / static_cast<double>(answers_each); }
     double client_share() const noexcept {
         return seconds > 0 ? static_cast<double>(client_cpu_ns) / 1e9 / seconds : 0;
     }

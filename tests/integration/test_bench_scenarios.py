@@ -8,6 +8,7 @@ import socket
 import ssl
 import sys
 import threading
+import time
 
 import pytest
 
@@ -611,6 +612,39 @@ def test_listen(bench, server):
     code, report = bench(server.urls[0], "listen", "--tool", "test_trigger_prompt_change",
                          "--rate", 50, *brief(10, 3))
     assert code == 0 and report["ok"] == 30 and report["mode"] == "open", report
+
+
+def test_the_ceiling_of_changes(bench, scripted):
+    """Deliveries were taken for changes: with four streams a quarter of the rate was kept up
+    with, and the search began at four times of what there is."""
+    streams, lock = [], threading.Lock()
+
+    def event(identifier, method):
+        tag = {"_meta": {"io.modelcontextprotocol/subscriptionId": identifier}}
+        text = json.dumps({"jsonrpc": "2.0", "method": f"notifications/{method}", "params": tag})
+        return f"data: {text}\n\n"
+
+    def stream(identifier, changes):
+        yield event(identifier, "subscriptions/acknowledged")
+        while taken(changes):
+            yield event(identifier, "tools/list_changed")
+
+    def script(request):
+        if request.rpc_method == "subscriptions/listen":
+            changes = queue.Queue()
+            streams.append(changes)
+            return stream(request.message["id"], changes)
+        with lock:
+            time.sleep(0.02)  # no more than 50 changes in a second
+            for changes in streams:
+                changes.put(True)
+        return http(message(request))
+    code, report = bench(scripted(script).url, "listen", *ECHO, "-c", 4, "-d", "500ms",
+                         "--warm-up", "0s", "--find-ceiling", "--slo", "p99 < 3s")
+    for changes in streams:
+        changes.put(False)
+    assert code == 0 and 0 < report["ceiling"]["rate"] <= 50, report["ceiling"]
+    assert all(one["rate"] <= 50 for one in report["ceiling"]["steps"]), report["ceiling"]
 
 
 def test_who_hears_of_nothing_waits_in_vain(bench, server):

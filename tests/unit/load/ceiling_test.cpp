@@ -52,5 +52,13 @@ TEST(ceiling, promises) {
     EXPECT_TRUE(meets(promise("error_rate < 1%"), 1000, wrong));
 }
 
+// Each change reaches each stream: a quarter of the rate passed for all of it.
+TEST(ceiling, a_rate_of_changes_is_none_of_deliveries) {
+    run_result run = run_of(4'000'000, 1000);
+    run.answers_each = 4;
+    EXPECT_FALSE(meets(promise("p99 < 5ms"), 1000, run));
+    EXPECT_TRUE(meets(promise("p99 < 5ms"), 250, run));
+}
+
 }  // namespace
 }  // namespace pillion::load
