@@ -75,6 +75,7 @@ load_run::load_run(const run_options& how, io::reactor& loop, const server_watch
 bool load_run::run(run_result& out, std::string& fault) {
     out_ = &out;
     out.backend = loop_.ops().name();
+    out.client_spins = how_.spin;
     out.answers_each = fan_out_ ? how_.connections : 1;
     // Waits of io_uring are exact to the nanosecond but for the slack that threads are given.
     ::prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);

@@ -56,13 +56,20 @@ void put_machine(json::builder& b, const run_result& what) {
     const auto per_request = [&](double total) { return answers > 0 ? total / answers : 0; };
     b.key("client").begin_object();
     b.member("io", what.backend);
-    b.member("cpu_us_per_request",
-             to_us(per_request(static_cast<double>(what.client_cpu_watched_ns))));
     b.member("cpu_share", what.client_share());
-    b.member("bottleneck", what.client_was_bottleneck());
-    if (what.client_cpu_watched_ns > 0) {
-        // What one core of it can ask for.
-        b.member("ceiling_rps", 1e9 * answers / static_cast<double>(what.client_cpu_watched_ns));
+    if (what.client_spins) {
+        // It is busy all the time, whatever it has to do.
+        for (const char* const unknown : {"cpu_us_per_request", "bottleneck", "ceiling_rps"}) {
+            b.key(unknown).value(nullptr);
+        }
+    } else {
+        const double cpu_ns = static_cast<double>(what.client_cpu_watched_ns);
+        b.member("cpu_us_per_request", to_us(per_request(cpu_ns)));
+        b.member("bottleneck", what.client_was_bottleneck());
+        if (cpu_ns > 0) {
+            // What one core of it can ask for.
+            b.member("ceiling_rps", 1e9 * answers / cpu_ns);
+        }
     }
     b.end_object();
     b.key("server");

@@ -89,7 +89,7 @@ void add_machine(std::string& to, const run_result& what) {
             show_bytes(static_cast<double>(what.server->rss_bytes)).c_str(),
             static_cast<double>(what.server->switches) / answers);
     }
-    if (answers > 0) {
+    if (answers > 0 && !what.client_spins) {
         add(to, "client      %.2f µs CPU per request, %.0f %% of its core\n",
             static_cast<double>(what.client_cpu_watched_ns) / 1e3 / answers,
             100 * what.client_share());

@@ -38,6 +38,7 @@ struct run_result {
     // time of the client for them; that of the server is for the same.
     std::uint64_t answers_watched = 0;
     std::int64_t client_cpu_watched_ns = 0;
+    bool client_spins = false;  // its processor time says nothing
     std::string backend;
     std::vector<int> pids;
     std::optional<server_sample> server;
@@ -51,7 +52,7 @@ struct run_result {
         return seconds > 0 ? static_cast<double>(client_cpu_ns) / 1e9 / seconds : 0;
     }
     // The client, which has one thread, could hardly have asked for more.
-    bool client_was_bottleneck() const noexcept { return client_share() >= 0.9; }
+    bool client_was_bottleneck() const noexcept { return !client_spins && client_share() >= 0.9; }
     // nullopt: a latency, and nothing was answered.
     std::optional<double> value(metric of) const noexcept;
 };

@@ -314,6 +314,23 @@ def test_the_server_is_watched(bench, server):
     assert report["client"]["cpu_us_per_request"] > 0
 
 
+def test_a_client_that_never_sleeps_is_no_bottleneck(bench, scripted, io, tmp_path):
+    """It is busy all the time: at 20 requests/s it was said that it could not ask for more."""
+    url = scripted(lambda r: http(message(r))).url
+    words = ("tools/list", "--rate", 20, "--spin", *brief(10))
+    code, report = bench(url, *words)
+    assert code == 0 and report["client"]["cpu_share"] > 0, report
+    for name in ("cpu_us_per_request", "bottleneck", "ceiling_rps"):
+        assert report["client"][name] is None, report["client"]
+    done = run_program(bench_bin(), url, *words, "--io", io)
+    assert done.returncode == 0 and b"never sleeps" in done.stdout
+    assert b"bottleneck" not in done.stdout and b"CPU per request" not in done.stdout
+    path = tmp_path / "report.json"
+    path.write_text(json.dumps(report), encoding="utf-8")
+    done = run_program(bench_bin(), "compare", path, path)
+    assert done.returncode == 0 and b"client" not in done.stdout, done
+
+
 def test_auto_is_whoever_listens_at_the_address(bench, server):
     """Another server has the same port at another address: both were watched as one."""
     with socket.socket() as other:
