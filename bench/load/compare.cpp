@@ -2,12 +2,11 @@
 
 #include <cmath>
 #include <cstdio>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "file_text.hpp"
 #include "json/document.hpp"
 #include "json/pointer.hpp"
 
@@ -44,10 +43,9 @@ constexpr bool is_judged(const row& r) {
 }
 
 std::optional<json::document> read_report(const std::string& path) {
-    std::ifstream in(path, std::ios::binary);
-    const std::string text{std::istreambuf_iterator<char>(in), {}};
-    auto parsed = json::document::parse(text);
-    if (!in || !parsed || !parsed->root()["pillion_bench"].is_string()) {
+    const std::optional<std::string> text = read_text(path);
+    auto parsed = json::document::parse(text.value_or(""));
+    if (!parsed || !parsed->root()["pillion_bench"].is_string()) {
         std::fprintf(stderr, "pillion-bench: %s is no report of --json\n", path.c_str());
         return std::nullopt;
     }

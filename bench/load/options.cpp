@@ -3,15 +3,15 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
-#include <fstream>
-#include <iterator>
 #include <optional>
+#include <utility>
 
 #include <CLI/CLI.hpp>
 
 #include <pillion/version.hpp>
 
 #include "base/clock.hpp"
+#include "file_text.hpp"
 #include "json/document.hpp"
 #include "quantity.hpp"
 #include "schedule.hpp"
@@ -186,11 +186,11 @@ std::string read_arguments(const std::string& word, run_options& to) {
         to.makes_arguments = true;
         text = "{}";
     } else if (word.starts_with('@')) {
-        std::ifstream in(word.substr(1), std::ios::binary);
-        if (!in) {
+        std::optional<std::string> held = read_text(word.substr(1));
+        if (!held) {
             return "--arguments: cannot read " + word.substr(1);
         }
-        text.assign(std::istreambuf_iterator<char>(in), {});
+        text = std::move(*held);
     }
     const auto parsed = json::document::parse(text);
     if (!parsed || !parsed->root().is_object()) {

@@ -1,7 +1,6 @@
 #include "tls_dial.hpp"
 
-#include <fstream>
-#include <iterator>
+#include "file_text.hpp"
 
 namespace pillion::load {
 
@@ -12,9 +11,8 @@ constexpr const char* bundles[] = {"/etc/ssl/certs/ca-certificates.crt",
                                    "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem"};
 
 bool read(const std::string& path, std::string& to) {
-    std::ifstream in(path, std::ios::binary);
-    to.assign(std::istreambuf_iterator<char>(in), {});
-    return !in.bad() && !to.empty();
+    to = read_text(path).value_or("");
+    return !to.empty();
 }
 
 bool read_authorities(const tls_words& words, std::string& to, std::string& fault) {

@@ -535,6 +535,16 @@ def test_usage():
         fails(2, *arguments)
 
 
+def test_directories_that_are_no_files(tmp_path):
+    """They can be opened, and reading them ended the program by an exception."""
+    report = tmp_path / "report.json"
+    report.write_text('{"pillion_bench":"1"}', encoding="utf-8")
+    assert str(tmp_path) in fails(1, "compare", report, tmp_path)
+    assert "cannot read" in fails(2, "http://127.0.0.1:1/mcp", *SCENARIOS["call"][:3],
+                                  "--arguments", f"@{tmp_path}")
+    assert "cannot read" in fails(1, "https://127.0.0.1:1/mcp", "--cacert", tmp_path)
+
+
 def test_files_that_cannot_be_written(scripted):
     """That is said before the run, whose results would be lost."""
     server = scripted(lambda r: http(message(r)))

@@ -1,0 +1,22 @@
+#include "file_text.hpp"
+
+#include <array>
+#include <fstream>
+
+namespace pillion::load {
+
+std::optional<std::string> read_text(const std::string& path) {
+    std::ifstream in(path, std::ios::binary);
+    std::string text;
+    std::array<char, 16 * 1024> piece;
+    // Not by istreambuf_iterator: its reading throws where the system has an error to tell.
+    while (in.read(piece.data(), piece.size()) || in.gcount() > 0) {
+        text.append(piece.data(), static_cast<std::size_t>(in.gcount()));
+    }
+    if (!in.eof() || in.bad()) {
+        return std::nullopt;
+    }
+    return text;
+}
+
+}  // namespace pillion::load
