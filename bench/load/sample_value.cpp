@@ -205,6 +205,22 @@ class sampler {
         return true;
     }
 
+    // Where the bounds are too near for a step to be between them.
+    bool number_between(json::view schema) {
+        double least =
+            std::max(schema["minimum"].num(-INFINITY), schema["exclusiveMinimum"].num(-INFINITY));
+        const double most =
+            std::min(schema["maximum"].num(INFINITY), schema["exclusiveMaximum"].num(INFINITY));
+        if (std::isinf(least)) {
+            least = most - 1;
+        }
+        if (!(least <= most)) {
+            return false;
+        }
+        to_.value(least + (most - least) * static_cast<double>(1 + pick(9)) / 10);
+        return true;
+    }
+
     bool number(json::view schema, bool whole) {
         const double step = schema["multipleOf"].num(whole ? 1 : 0.5);
         double least = schema["minimum"].num(-INFINITY);
@@ -228,7 +244,7 @@ class sampler {
         const double first = std::ceil(least / step);
         const double last = std::min(std::floor(most / step), first + 9);
         if (last < first) {
-            return false;
+            return !whole && !schema["multipleOf"].exists() && number_between(schema);
         }
         const double value =
             (first + static_cast<double>(pick(static_cast<std::size_t>(last - first) + 1))) * step;
@@ -247,10 +263,18 @@ class sampler {
 
 }  // namespace
 
-std::optional<std::string> sample_value(json::view schema, std::uint64_t& seed) {
+std::optional<std::string> sample_value(json::view schema, std::uint64_t& seed,
+                                        std::string* fault) {
     constexpr int attempts = 16;
-    std::string fault;
-    const auto judge = schema_check::validator::compile(schema, fault);
+    std::string why_not;
+    const auto judge = schema_check::validator::compile(schema, why_not);
+    if (!judge) {
+        // Whatever were made would be judged by nobody.
+        if (fault != nullptr) {
+            *fault = why_not;
+        }
+        return std::nullopt;
+    }
     base::chunk_pool pool;
     base::arena memory(pool);
     for (int i = 0; i < attempts; ++i) {
@@ -264,7 +288,7 @@ std::optional<std::string> sample_value(json::view schema, std::uint64_t& seed) 
         std::string text(made.made().text());
         const auto value = json::document::parse(text);
         schema_check::failure why;
-        if (value && (!judge || judge->validate(value->root(), memory, why))) {
+        if (value && judge->validate(value->root(), memory, why)) {
             return text;
         }
     }

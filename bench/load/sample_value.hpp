@@ -17,7 +17,8 @@ namespace pillion::load {
 
 // One line of JSON. The same schema and seed give always the same value; `seed` moves on. nullopt
 // where the schema asks for what cannot be made up: a pattern, a $ref elsewhere, no end of nesting,
-// or more than 4 MiB.
-std::optional<std::string> sample_value(json::view schema, std::uint64_t& seed);
+// more than 4 MiB, or what the validator does not take; then `fault`, where given, says why.
+std::optional<std::string> sample_value(json::view schema, std::uint64_t& seed,
+                                        std::string* fault = nullptr);
 
 }  // namespace pillion::load

@@ -152,9 +152,11 @@ bool survey::find_tool(std::string& fault) {
     std::uint64_t seed = how_.seed;
     std::vector<question> all(variants, call);
     for (question& one : all) {
-        const std::optional<std::string> made = sample_value(schema, seed);
+        std::string why;
+        const std::optional<std::string> made = sample_value(schema, seed, &why);
         if (!made || !made->starts_with('{')) {
-            fault = "no arguments can be made up for \"" + call.name + "\"; give --arguments";
+            fault = "no arguments can be made up for \"" + call.name + "\"" +
+                    (why.empty() ? "" : " (" + why + ")") + "; give --arguments";
             return false;
         }
         one.arguments = *made;

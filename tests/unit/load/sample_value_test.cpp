@@ -28,6 +28,12 @@ TEST(sample_value, keeps_the_schema) {
              R"({"type":"array","items":{"type":"number","multipleOf":0.25},"minItems":2,
                  "maxItems":4})",
              R"({"type":"number","exclusiveMinimum":1,"exclusiveMaximum":2})",
+             // Between the halves that are taken otherwise.
+             R"({"type":"number","minimum":0.1,"maximum":0.4})",
+             R"({"type":"number","exclusiveMinimum":0.6,"exclusiveMaximum":0.9})",
+             R"({"type":"number","exclusiveMinimum":0.1,"maximum":0.3})",
+             R"({"type":"number","minimum":0.3,"maximum":0.3})",
+             R"({"type":"number","maximum":-0.3})",
              R"({"type":"integer","multipleOf":7,"minimum":15,"maximum":30})",
              R"({"enum":["a",1,null]})",
              R"({"const":{"a":[1]}})",
@@ -73,6 +79,8 @@ TEST(sample_value, gives_up_where_it_must) {
              R"({"$ref":"https://example.com/other"})",
              R"({"$ref":"#"})",
              R"({"type":"integer","minimum":3,"maximum":2})",
+             R"({"type":"number","minimum":0.4,"maximum":0.1})",
+             R"({"type":"number","multipleOf":0.5,"minimum":0.1,"maximum":0.4})",
              R"({"type":"string","minLength":5,"maxLength":2})",
              R"({"type":"array","minItems":100000000,"items":{}})",
              // A quarter of a million: each list is allowed, and all of them took what memory there
@@ -84,6 +92,20 @@ TEST(sample_value, gives_up_where_it_must) {
          }) {
         EXPECT_EQ(sample(schema), std::nullopt) << schema;
     }
+}
+
+// A pattern that RE2 does not have, in a property that needs not be there: nobody judged what was
+// made, and "anyOf" was not kept.
+TEST(sample_value, a_schema_that_nobody_can_judge_is_refused) {
+    const auto parsed = json::document::parse(
+        R"({"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string",
+            "pattern":"^(?=.*[A-Z]).{8,}$"}},"anyOf":[{"required":["a"]},{"required":["b"]}]})");
+    ASSERT_TRUE(parsed);
+    std::uint64_t seed = 1;
+    std::string fault;
+    EXPECT_EQ(sample_value(parsed->root(), seed), std::nullopt);
+    EXPECT_EQ(sample_value(parsed->root(), seed, &fault), std::nullopt);
+    EXPECT_NE(fault.find("(?="), std::string::npos) << fault;
 }
 
 }  // namespace
