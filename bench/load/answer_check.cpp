@@ -36,6 +36,20 @@ bool has_shape(json::view result, action of, bool modern) {
     return false;
 }
 
+std::string reply_to(json::view request) {
+    json::builder b;
+    b.begin_object().member("jsonrpc", "2.0");
+    b.key("id").value(request["id"]);
+    if (request["method"].str() == "ping") {
+        b.key("result").begin_object().end_object();
+    } else {
+        b.key("error").begin_object().member("code", -32601);
+        b.member("message", "Method not found").end_object();
+    }
+    b.end_object();
+    return std::string(b.text());
+}
+
 }  // namespace
 
 verdict answer_check::judge_shape(json::view result, action of, bool modern) {
@@ -54,6 +68,7 @@ std::optional<verdict> answer_check::judge(char* text, std::size_t size, std::ui
     const bool expected = of == action::initialize || expected_.empty() ||
                           std::string_view(text, size).find(expected_) != std::string_view::npos;
     std::optional<verdict> out = verdict{fault::malformed};
+    reply_.clear();
     const json::parse_result parsed = json::parse(text, size, memory_);
     const json::view root = parsed.root;
     if (parsed.ok && root.is_object() && root["jsonrpc"].str() == "2.0") {
@@ -64,6 +79,9 @@ std::optional<verdict> answer_check::judge(char* text, std::size_t size, std::ui
         const bool no_id = !root["id"].exists() || root["id"].is_null();
         if (root["method"].exists()) {
             out.reset();
+            if (!no_id) {
+                reply_ = reply_to(root);
+            }
             if (taker != nullptr) {
                 taker->hear(root);
             }

@@ -43,6 +43,10 @@ class answer_check {
     std::optional<verdict> judge(char* text, std::size_t size, std::uint64_t id, action of,
                                  bool modern, answer_taker* taker = nullptr) noexcept;
 
+    // What the request that was judged last is answered with; empty when it was none. A ping must
+    // be answered, and who asks for more is told that there is nothing (a client that offers none).
+    const std::string& reply() const noexcept { return reply_; }
+
     // Whether a result is one of this method.
     static verdict judge_shape(json::view result, action of, bool modern);
 
@@ -53,6 +57,7 @@ class answer_check {
     base::arena memory_;
     std::string expected_;
     std::string negotiated_;
+    std::string reply_;
 };
 
 }  // namespace pillion::load

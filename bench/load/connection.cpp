@@ -260,12 +260,15 @@ bool connection::on_message(char* text, std::size_t size) noexcept {
     }
     // Before the text is parsed in place.
     set_example({text, size});
-    const bool unread = asked_ == action::initialized || is_unchecked();
+    const bool unread = phase_ == phase::confirming || is_unchecked();
     if (link_->status() != 200 || unread || size == 0) {
         return false;
     }
     const std::optional<verdict> how = plan_.check->judge(
         text, size, id_, asked_, plan_.what->modern(), phase_ != phase::asking ? nullptr : taker_);
+    if (!plan_.check->reply().empty()) {
+        link_->answer(plan_.check->reply());
+    }
     if (how) {
         // A second answer is one that nobody asked for.
         heard_ = heard_ ? verdict{fault::wrong_id} : *how;

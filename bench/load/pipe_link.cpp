@@ -48,6 +48,13 @@ bool pipe_link::send(std::string_view begin, std::size_t id_at, std::uint64_t id
     return waiting_;
 }
 
+void pipe_link::answer(std::string_view text) noexcept {
+    if (!closing_) {
+        user_.on_bytes(0, text.size() + 1);
+        write_message(*stream_, loop_.chunks(), text, 0, 0, "\n");
+    }
+}
+
 void pipe_link::on_data(char* data, std::size_t bytes) noexcept {
     user_.on_bytes(bytes, 0);
     while (bytes > 0 && !closing_) {

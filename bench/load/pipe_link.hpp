@@ -27,6 +27,7 @@ class pipe_link final : public link, private io::stream_reader {
     void cancel_open() noexcept override;
     bool send(std::string_view begin, std::size_t id_at, std::uint64_t id,
               std::string_view end) noexcept override;
+    void answer(std::string_view text) noexcept override;
     void close() noexcept override;
     bool keeps_sessions() const noexcept override { return false; }
     const std::string& session() const noexcept override { return none_; }

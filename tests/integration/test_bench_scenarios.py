@@ -248,6 +248,23 @@ def test_manners_of_lines(bench, tmp_path, how):
     assert code == 0 and report["ok"] == 20, report
 
 
+@pytest.mark.parametrize("revision", (*LEGACY, OLDEST))
+def test_a_server_that_asks_is_answered(bench, tmp_path, revision):
+    """A ping may come at any time, and must be answered: it was passed over, and a server that
+    waited for that gave the client up."""
+    how = """
+    for method, member in (("ping", "result"), ("roots/list", "error")):
+        print(json.dumps({"jsonrpc": "2.0", "id": "?", "method": method}), flush=True)
+        told = json.loads(sys.stdin.readline())
+        if told.get("method") == "notifications/initialized":
+            told = json.loads(sys.stdin.readline())
+        assert told["id"] == "?" and member in told, told
+    print(json.dumps(answer), flush=True)
+"""
+    code, report = bench("tools/list", "-r", revision, *brief(5), *stdio_script(tmp_path, how))
+    assert code == 0 and report["ok"] == 5 and report["reconnects"] == 0, report
+
+
 @pytest.mark.parametrize("name, how", [
     ("wrong_id", "print(json.dumps({**answer, 'id': 5}), flush=True)"),
     ("malformed", "print('hello', flush=True)"),

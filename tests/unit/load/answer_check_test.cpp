@@ -94,6 +94,23 @@ TEST(answer_check, what_is_no_answer_is_passed_over) {
     EXPECT_EQ(judge(R"({"jsonrpc":"2.0","id":1000000007,"method":"ping"})"), std::nullopt);
 }
 
+// A server that looks whether its client lives had no answer, and gave up.
+TEST(answer_check, requests_of_the_server_are_answered) {
+    base::chunk_pool pool;
+    answer_check check(pool, {});
+    const auto reply_to = [&](std::string_view text) {
+        http::testing::padded copy(text);
+        check.judge(copy.data(), copy.size(), asked_id, action::tools_call, false);
+        return check.reply();
+    };
+    EXPECT_EQ(reply_to(R"({"jsonrpc":"2.0","id":"a\"1","method":"ping"})"),
+              R"({"jsonrpc":"2.0","id":"a\"1","result":{}})");
+    EXPECT_EQ(reply_to(R"({"jsonrpc":"2.0","method":"ping"})"), "");
+    EXPECT_EQ(reply_to(R"({"jsonrpc":"2.0","id":7,"method":"roots/list"})"),
+              R"({"jsonrpc":"2.0","id":7,"error":{"code":-32601,"message":"Method not found"}})");
+    EXPECT_EQ(reply_to(answer(R"({"content":[]})")), "");
+}
+
 TEST(answer_check, expected_text) {
     const std::string right = answer(R"({"content":[{"type":"text","text":"found it"}]})");
     EXPECT_EQ(class_of(right, action::tools_call, true, "found it"), fault::none);
