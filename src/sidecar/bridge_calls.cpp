@@ -444,7 +444,7 @@ task<tool_result> call_tool(bridge& by, std::string server, std::string name, co
             co_return ctx.missing_capability(lacks);
         }
         co_return ctx.rpc_error(outward_code(end->code, request_state::of(ctx).rev), end->text,
-                               end->data);
+                                end->data);
     }
     const auto parsed = json::document::parse(end->text);
     co_return import_tool_result(ctx, parsed ? parsed->root() : json::view());

@@ -93,7 +93,8 @@ def test_what_a_reload_brings_has_the_scopes_of_the_same_edit(start_pillion, con
     (tmp_path / "prompts" / "secret.md").write_text("Say it.\n", encoding="ascii")
     base = "auth: {tokens: tokens}\nupstreams: {up: {url: 'http://127.0.0.1:1'}}\n"
     server = start_pillion("--config", config(base))
-    config(base + "openapi: {api: {file: api.json, upstream: up}}\nprompt_files: {folders: [prompts]}\n"
+    config(base + "openapi: {api: {file: api.json, upstream: up}}\n"
+           "prompt_files: {folders: [prompts]}\n"
            "tools: {delete_all: {scopes: [admin]}}\nprompts: {secret: {scopes: [admin]}}\n")
     reload(server, "config.reloaded")
     for method, name in (("tools/call", "delete_all"), ("prompts/get", "secret")):
