@@ -91,8 +91,8 @@ class upstream_server final : private rpc_side, private link_reader {
     // To a question of the server (call_event::asked): the client's result, as JSON, or that there
     // is none. Does nothing where nobody waits for it any more: the number of a request means
     // something else in the next life of a server.
-    void answer(std::uint64_t question, std::string_view result_json);
-    void refuse(std::uint64_t question, int code, std::string_view message);
+    void answer(std::uint64_t number, std::string_view result_json);
+    void refuse(std::uint64_t number, int code, std::string_view message);
     // Whether somebody wants to hear of changes of that resource.
     void subscribe(const std::string& uri, bool on);
 

@@ -121,15 +121,15 @@ void upstream_server::cancel(bridged_call& call, std::string_view reason) {
     }
 }
 
-void upstream_server::answer(std::uint64_t question, std::string_view result_json) {
-    const std::string id = take_question(question);
+void upstream_server::answer(std::uint64_t number, std::string_view result_json) {
+    const std::string id = take_question(number);
     if (!id.empty()) {
         peer_.answer(id, result_json);
     }
 }
 
-void upstream_server::refuse(std::uint64_t question, int code, std::string_view message) {
-    const std::string id = take_question(question);
+void upstream_server::refuse(std::uint64_t number, int code, std::string_view message) {
+    const std::string id = take_question(number);
     if (!id.empty()) {
         peer_.refuse(id, code, message);
     }
