@@ -50,7 +50,7 @@ class slow_store final : public task_store {
     memory_task_store in_;
 };
 
-struct ear : task_watcher {
+struct ear final : task_watcher {
     void on_task(const task_ref& now) noexcept override { heard.push_back(now->status); }
     std::vector<task_status> heard;
 };
