@@ -380,7 +380,7 @@ TEST(tree, completion_says_whether_there_is_more_and_ends_with_many_names) {
         ASSERT_TRUE(got);
         EXPECT_EQ(got->paths.size(), std::min<std::size_t>(most, 3)) << most;
         EXPECT_EQ(got->more, most < 3) << most;
-        for (const std::size_t names : {1, 20, 29, 30}) {
+        for (const std::size_t names : {1UL, 20UL, 29UL, 30UL}) {
             const auto none = [](std::string_view) { return false; };
             const auto few = served.complete("", most, none, names);
             ASSERT_TRUE(few);
