@@ -445,7 +445,8 @@ def test_a_task_does_not_live_again_after_its_end(start, make_client):
     messages = [
         client.compose("tasks/update", {**of, "inputResponses": {key: {"action": "decline"}}}),
         client.compose("tasks/cancel", of),
-        client.compose("subscriptions/listen", {"notifications": {"taskIds": [task["taskId"]]}})]
+        client.compose("subscriptions/listen", {"notifications": {
+            "taskIds": [task["taskId"]], "toolsListChanged": True}})]
     connection = client.connect()
     connection.send(b"".join(connection.render("POST", client.path, client.headers(one),
                                                json.dumps(one).encode()) for one in messages))
@@ -454,8 +455,8 @@ def test_a_task_does_not_live_again_after_its_end(start, make_client):
     stream = EventStream(connection, connection.read_head())
     assert client.next_message(stream)["method"] == "notifications/subscriptions/acknowledged"
     assert client.next_message(stream)["params"]["status"] == "cancelled"
-    # Nothing else comes before what is told next.
     client.tool("test_trigger_tool_change")
+    assert client.next_message(stream)["method"] == "notifications/tools/list_changed"
     connection.close()
 
 
