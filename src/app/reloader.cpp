@@ -102,13 +102,16 @@ std::string names_of(const std::vector<bool>& waiting, const configuration& runn
     return names;
 }
 
+bool names_it(const std::vector<named_values>& all, const named_values& it) {
+    return std::any_of(all.begin(), all.end(), [&it](const named_values& one) {
+        return one.section == it.section && one.name == it.name;
+    });
+}
+
 // A rule about something that had none. It may be about what the same edit brings, which must not
 // be offered without it; of what there is already it counts after a restart (apply_operator_*).
 bool is_new_rule(const named_values& one, const std::vector<named_values>& before) {
-    return is_about_others(one.section) && one.section != "methods" &&
-           std::none_of(before.begin(), before.end(), [&one](const named_values& old) {
-               return old.section == one.section && old.name == one.name;
-           });
+    return is_about_others(one.section) && one.section != "methods" && !names_it(before, one);
 }
 
 // What counts until a restart: of what waits for one the running values, else the new ones.
@@ -130,10 +133,7 @@ config_values until_restart(const std::vector<bool>& waiting, const configuratio
     std::copy_if(before.begin(), before.end(), std::back_inserter(all.named),
                  [&made](const named_values& one) {
                      // A tool that the file makes now is another one.
-                     return counts_at_start(one) &&
-                            std::none_of(made.begin(), made.end(), [&one](const named_values& m) {
-                                return m.section == one.section && m.name == one.name;
-                            });
+                     return counts_at_start(one) && !names_it(made, one);
                  });
     return all;
 }
