@@ -42,7 +42,7 @@ struct short_decimal {
         short_decimal out;
         const bool negative = number.starts_with('-');
         number.remove_prefix(negative ? 1 : 0);
-        std::int64_t value = 0;
+        std::uint64_t value = 0;  // holds 19 digits, which are one too many below
         std::int32_t digits = 0;
         std::int32_t point = -1;
         if (number.size() > text_max) {
@@ -50,7 +50,7 @@ struct short_decimal {
         }
         for (const char c : number) {
             if (c >= '0' && c <= '9') {
-                value = value * 10 + (c - '0');
+                value = value * 10 + static_cast<std::uint64_t>(c - '0');
                 ++digits;
             } else if (c == '.') {
                 point = digits;
@@ -59,7 +59,8 @@ struct short_decimal {
             }
         }
         if (digits <= 18) {
-            out.mantissa = negative ? -value : value;
+            const auto magnitude = static_cast<std::int64_t>(value);
+            out.mantissa = negative ? -magnitude : magnitude;
             out.scale = point < 0 ? 0 : digits - point;
         }
         return out;

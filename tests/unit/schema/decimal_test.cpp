@@ -65,6 +65,35 @@ TEST(decimal, orders_numbers_of_any_size) {
     }
 }
 
+// Nineteen digits overflowed on the way to "does not fit": from 2^63 on UBSan ended the server.
+TEST(decimal, orders_what_fits_a_word_and_tells_what_does_not) {
+    const std::vector<std::string> fit = {"-999999999999999999",
+                                          "-99999999999999999.9",
+                                          "-1",
+                                          "-0.05",
+                                          "0",
+                                          "0.999999999999999",
+                                          "1.50",
+                                          "99999999999999999.8",
+                                          "99999999999999999.9",
+                                          "100000000000000000",
+                                          "999999999999999999"};
+    for (std::size_t i = 0; i < fit.size(); ++i) {
+        ASSERT_TRUE(short_decimal::parse(fit[i]).valid()) << fit[i];
+        for (std::size_t j = 0; j < fit.size(); ++j) {
+            const int order = compare(short_decimal::parse(fit[i]), short_decimal::parse(fit[j]));
+            EXPECT_EQ(order < 0, i < j) << fit[i] << ' ' << fit[j];
+            EXPECT_EQ(order > 0, i > j) << fit[i] << ' ' << fit[j];
+        }
+    }
+    for (const char* text :
+         {"1000000000000000000", "9223372036854775807", "9223372036854775808",
+          "9999999999999999999", "-9223372036854775808", "-9223372036854775809",
+          "-9999999999999999999", "10000000000000000000", "922337203685477580.8", "1e5"}) {
+        EXPECT_FALSE(short_decimal::parse(text).valid()) << text;
+    }
+}
+
 TEST(decimal, tells_integers) {
     for (const char* text : {"0", "-0.0", "1", "1.0", "4.2e1", "1e300", "-120e-1", "1e18446744"}) {
         EXPECT_TRUE(decimal::parse(text).integral()) << text;
