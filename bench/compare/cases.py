@@ -163,14 +163,15 @@ def half(lab):
         those.check(scenario)
         capacity = statistics.median(lab.load.measure(ours[0], scenario)["rps"] for _ in range(3))
         rate = round(capacity / 2)
-        rounds, floors, columns, rows = latency_contest(lab, "half", those, scenario, rate, 64)
+        with lab.load.never_sleeping():
+            rounds, floors, columns, rows = latency_contest(lab, "half", those, scenario, rate, 64)
     floor = floors["p99_us"]
     targets = [Target(f"p99, {name}, above {floor}",
                       statistics.median(a["p99_us"] - b["p99_us"]
                                         for a, b in zip(rounds[name], rounds[floor])), 300, "µs")
                for name in (OURS, OURS_EPOLL)]
     return Result("half", f"Open loop at half of what ours can do: {rate} echoes/s over 64 "
-                  "connections", columns, rows, targets, [], rounds)
+                  "connections", columns, rows, targets, ["the client never sleeps"], rounds)
 
 
 def shares_of(server, metrics):

@@ -4,6 +4,7 @@ A server that answers canned bytes cannot be checked, and the client must be the
 answers are checked before the timed runs (`check`), these are all `--unchecked`, and their answers
 must have the size of the checked ones."""
 
+import contextlib
 import json
 import os
 import subprocess
@@ -55,6 +56,16 @@ class Load:
             raise SystemExit(f"{server.name}: pillion-bench ends with {process.returncode}: "
                              f"{output.decode()[:600]}")
         return json.loads(output), used.ru_utime + used.ru_stime
+
+    @contextlib.contextmanager
+    def never_sleeping(self):
+        """Runs with --spin: where a client that sleeps between two answers takes its core whole,
+        most of it for being woken and for waking the server, its own delay would be measured."""
+        before, self.spin = self.spin, True
+        try:
+            yield
+        finally:
+            self.spin = before
 
     def check(self, server, scenario):
         """Bytes of an answer, after some that were right."""
