@@ -171,9 +171,10 @@ identity_ref authenticator::listed(std::string_view token, std::int64_t now_s,
     return who;
 }
 
-bool authenticator::still_lists(const identity& who) const {
+bool authenticator::still_vouches_for(const identity& who) const {
     if (!who.listed) {
-        return true;
+        return who.issuer == SIZE_MAX ||
+               jwts_.trusts(std::string_view(who.principal).substr(0, who.principal.find(between)));
     }
     const identity_ref now = listed(who.token, 0, who.kind);
     return now != nullptr && now->principal == who.principal && now->scopes == who.scopes;

@@ -104,8 +104,9 @@ class authenticator {
     // Who it was found to be a while ago, where that still holds; null: it has to be judged.
     identity_ref recall(std::string_view token, std::int64_t now_s,
                         credential shown_as = credential::bearer);
-    // False where a list said so, and it is not in the present one, or not like that.
-    bool still_lists(const identity& who) const;
+    // False where a list said so, and it is not in the present one, or not like that; or an issuer
+    // that is not trusted any more. The token itself is not looked at again.
+    bool still_vouches_for(const identity& who) const;
 
     // Takes over the keys that were published since; what the old ones of an issuer have said is
     // forgotten. Whether there were any.

@@ -149,6 +149,11 @@ void jwt_verifier::add(issuer_rules rules, std::unique_ptr<jwk_set> keys) {
     all_.push_back({std::move(rules), std::move(keys)});
 }
 
+bool jwt_verifier::trusts(std::string_view issuer) const noexcept {
+    return std::any_of(all_.begin(), all_.end(),
+                       [issuer](const one_issuer& one) { return one.rules.issuer == issuer; });
+}
+
 jwt_verifier::outcome jwt_verifier::check(std::string_view token, std::int64_t now_s) {
     outcome out;
     out.issuer = SIZE_MAX;

@@ -63,6 +63,7 @@ class jwt_verifier {
     // One more issuer, with its keys; null: they are not known yet. Several may not have the same
     // name.
     void add(issuer_rules rules, std::unique_ptr<jwk_set> keys);
+    bool trusts(std::string_view issuer) const noexcept;
     // Other keys of an issuer, in the order of add().
     void change_keys(std::size_t issuer, std::unique_ptr<jwk_set> keys) {
         all_[issuer].keys = std::move(keys);

@@ -149,7 +149,7 @@ bool http_transport::still_lets_in(const http_client& c) const {
     }
     // Of whom somebody vouches for the identity says nothing but where the scopes are.
     if (c.identity != nullptr && !c.identity->principal.empty()) {
-        return authenticator_ == nullptr || authenticator_->still_lists(*c.identity);
+        return authenticator_ == nullptr || authenticator_->still_vouches_for(*c.identity);
     }
     const auto* const found = granted_to(c.from.name);
     return options_.access->grants.empty() ||

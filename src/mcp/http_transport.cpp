@@ -1,5 +1,7 @@
 #include "mcp/http_transport.hpp"
 
+#include <algorithm>
+
 #include "base/log.hpp"
 #include "base/number.hpp"
 #include "http/media.hpp"
@@ -35,13 +37,17 @@ std::string_view query_value(std::string_view query, std::string_view name) noex
     return {};
 }
 
-// Whether those whom a list lets in are the same.
-bool same_lists(const auth::auth_options* a, const auth::auth_options* b) {
+// Whether the same are let in: those in lists, and those of issuers, whose keys do not matter.
+bool lets_in_the_same(const auth::auth_options* a, const auth::auth_options* b) {
     const auto same = [](const auto& one, const auto& other) {
         return one == other || (one != nullptr && other != nullptr && *one == *other);
     };
+    const auto is_same_issuer = [](const auto& one, const auto& other) {
+        return one.rules.issuer == other.rules.issuer;
+    };
     return a == b || (a != nullptr && b != nullptr && same(a->tokens, b->tokens) &&
-                      same(a->api_keys, b->api_keys) && a->grants == b->grants);
+                      same(a->api_keys, b->api_keys) && a->grants == b->grants &&
+                      std::ranges::equal(a->issuers, b->issuers, is_same_issuer));
 }
 
 // -1 when it is no number of milliseconds.
@@ -67,7 +73,7 @@ void http_transport::change(http_options to) {
     rules_ = rules_ == UINT16_MAX ? 1 : static_cast<std::uint16_t>(rules_ + 1);
     if (options_.access != before) {
         open_access();
-        if (!same_lists(before.get(), options_.access.get())) {
+        if (!lets_in_the_same(before.get(), options_.access.get())) {
             engine_.changes().judge_anew();
         }
     }

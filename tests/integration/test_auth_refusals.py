@@ -15,10 +15,11 @@ import time
 
 import pytest
 
-from bearer import OPAQUE, client_of
+from bearer import OPAQUE, ask, client_of
 from http_client import Connection, EventStream
 from mcp_client import JSON_TYPE, LegacySse, compact, modern_params
 from server_process import Server, fixture_bin
+from test_config import config, reload  # pylint: disable=unused-import
 from tokens import Issuer, SigningKey, b64url, listed
 
 pytestmark = [pytest.mark.asan, pytest.mark.tls]
@@ -488,6 +489,43 @@ def test_a_stream_of_a_token_that_lasts_goes_on(guarded, trade):
     assert lasting_one.next_message(kept)["method"] == "notifications/tools/list_changed"
     lasting_one.close()
     ending.close()
+
+
+@pytest.mark.parametrize("rev", ["D", "E"])
+def test_a_stream_ends_when_its_issuer_is_not_trusted_any_more(start, config, tmp_path, rev):
+    """After a reload it went on, and heard of everything, until its token was over."""
+    issuers = []
+    for name in ("gone", "stays"):
+        folder = tmp_path / name
+        folder.mkdir()
+        issuers.append(Issuer(folder, url=f"https://{name}.example"))
+    gone, stays = issuers
+
+    def trusting(*those):
+        return config(f"auth: {{issuer: [{', '.join(one.url for one in those)}], "
+                      f"jwks: [{', '.join(str(one.jwks) for one in those)}], "
+                      f"audience: '{gone.audience}'}}\n")
+
+    server = start("--config", trusting(gone, stays), "--threads", 2)
+    leaving, staying = (client_of(server, one.token(), rev) for one in issuers)
+    streams = []
+    for client in (leaving, staying):
+        if rev == "E":
+            streams.append(client.listen(toolsListChanged=True)[0])
+        else:
+            streams.append(client.open_stream())
+            streams[-1].next_event()
+    trusting(stays)
+    reload(server, "config.reloaded")
+    while streams[0].next_event() is not None:
+        pass
+    assert streams[0].ended
+    assert ask(server.address, gone.token()).status == 401
+    staying.tool_text("test_trigger_tool_change")
+    told = staying.next_message(streams[1])
+    assert told["method"] == "notifications/tools/list_changed"
+    for client in (leaving, staying):
+        client.close()
 
 
 @pytest.mark.row(53)

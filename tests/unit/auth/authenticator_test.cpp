@@ -186,15 +186,33 @@ TEST(authenticator, what_lists_say_later) {
     const auto before = with(ci + " a b", other);
     const auto who = before->check(secret, now).who;
     ASSERT_NE(who, nullptr);
-    EXPECT_TRUE(before->still_lists(*who));
-    EXPECT_TRUE(with(other + "\n" + ci + " a b", ci)->still_lists(*who));
-    EXPECT_FALSE(with(other + " a b", other)->still_lists(*who));
-    EXPECT_FALSE(with("cj " + hex_digest(secret) + " a b", other)->still_lists(*who));
-    EXPECT_FALSE(with(ci + " a", other)->still_lists(*who));
+    EXPECT_TRUE(before->still_vouches_for(*who));
+    EXPECT_TRUE(with(other + "\n" + ci + " a b", ci)->still_vouches_for(*who));
+    EXPECT_FALSE(with(other + " a b", other)->still_vouches_for(*who));
+    EXPECT_FALSE(with("cj " + hex_digest(secret) + " a b", other)->still_vouches_for(*who));
+    EXPECT_FALSE(with(ci + " a", other)->still_vouches_for(*who));
     // As a key it is another one.
-    EXPECT_FALSE(with(other, ci + " a b")->still_lists(*who));
-    // Of a token that ends by itself no list says anything.
-    EXPECT_TRUE(before->still_lists(*make()->check(token_of("alice", now + 60), now).who));
+    EXPECT_FALSE(with(other, ci + " a b")->still_vouches_for(*who));
+}
+
+// Nor did a stream end whose issuer a reload had taken away: it went on until its token was over.
+TEST(authenticator, whose_tokens_are_trusted_later) {
+    const auto with = [](const std::vector<std::string>& issuers) {
+        auth_options options;
+        for (const std::string& name : issuers) {
+            options.issuers.push_back({{name, {"us"}}, "{\"keys\":[" + key().jwk("k") + "]}"});
+        }
+        std::string fault;
+        std::size_t index = 0;
+        return authenticator::make(options, fault, index);
+    };
+    const auto who = make(true)->check(token_of("alice|bob", now + 60), now).who;
+    ASSERT_NE(who, nullptr);
+    EXPECT_TRUE(with({"https://i.example"})->still_vouches_for(*who));
+    EXPECT_TRUE(with({"https://j.example", "https://i.example"})->still_vouches_for(*who));
+    EXPECT_FALSE(with({"https://j.example"})->still_vouches_for(*who));
+    EXPECT_FALSE(with({"https://i.example.org", "https://i"})->still_vouches_for(*who));
+    EXPECT_FALSE(with({})->still_vouches_for(*who));
 }
 
 TEST(authenticator, options_that_are_no_good) {
