@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include <pillion/content.hpp>
@@ -22,8 +23,11 @@ struct resource_entry {
     std::string_view title{};
     std::string_view description{};
     std::string_view mime_type{};
-    std::int64_t size = -1;            // bytes; negative: not known
-    std::string_view last_modified{};  // ISO 8601; empty: not known
+    std::int64_t size = -1;             // bytes; negative: not known
+    std::string_view last_modified{};   // ISO 8601; empty: not known
+    content_annotations annotations{};  // last_modified above counts over the one in here
+    std::span<const icon> icons{};
+    std::string_view meta{};  // `_meta`, the JSON text of an object; empty: none
 
     resource_entry(std::string_view resource_uri, std::string_view resource_name) noexcept
         : uri(resource_uri), name(resource_name) {}

@@ -8,11 +8,9 @@ namespace {
 
 using node = detail::content_node;
 
-void write_annotations(json::writer& w, const node& n, revision r) {
-    if (!n.annotated) {
-        return;
-    }
-    const content_annotations& a = n.annotations;
+}  // namespace
+
+void write_annotations(json::writer& w, const content_annotations& a, revision r) {
     w.key_raw(R"("annotations":)");
     w.begin_object();
     if (a.for_user || a.for_assistant) {
@@ -37,6 +35,8 @@ void write_annotations(json::writer& w, const node& n, revision r) {
     w.end_object();
 }
 
+namespace {
+
 void write_base64(json::writer& w, std::string_view bytes) {
     // Straight into the message: a large blob is encoded without a copy of its text.
     w.fragment("\"");
@@ -44,9 +44,16 @@ void write_base64(json::writer& w, std::string_view bytes) {
     w.fragment("\"");
 }
 
+void write_extra(json::writer& w, std::string_view key, std::string_view json) {
+    if (!json.empty()) {
+        w.key_raw(key);
+        w.raw(json);
+    }
+}
+
 }  // namespace
 
-void write_resource_body(json::writer& w, const node& n) {
+void write_resource_body(json::writer& w, const node& n, revision r) {
     w.begin_object();
     w.key_raw(R"("uri":)");
     w.string_lossy(n.uri);
@@ -63,6 +70,9 @@ void write_resource_body(json::writer& w, const node& n) {
     } else {
         w.key_raw(R"("text":)");
         w.string_lossy(n.body);
+    }
+    if (n.extras != nullptr && has_definition_meta(r)) {
+        write_extra(w, R"("_meta":)", n.extras->resource_meta);
     }
     w.end_object();
 }
@@ -109,7 +119,7 @@ void write_content(json::writer& w, const node& n, revision r) {
         case node::kind::resource_text:
         case node::kind::resource_blob:
             w.fragment(R"("type":"resource","resource":)");
-            write_resource_body(w, n);
+            write_resource_body(w, n, r);
             break;
         case node::kind::link:
             if (!has_resource_links(r)) {
@@ -138,7 +148,13 @@ void write_content(json::writer& w, const node& n, revision r) {
             }
             break;
     }
-    write_annotations(w, n, r);
+    if (n.annotated) {
+        write_annotations(w, n.annotations, r);
+    }
+    if (n.extras != nullptr && has_definition_meta(r)) {
+        write_extra(w, R"("icons":)", has_icons(r) ? n.extras->icons : std::string_view());
+        write_extra(w, R"("_meta":)", n.extras->meta);
+    }
     w.end_object();
 }
 

@@ -2,8 +2,11 @@
 #include <algorithm>
 
 #include "mcp/access_check.hpp"
+#include "mcp/content_writer.hpp"
 #include "mcp/cursor.hpp"
 #include "mcp/engine.hpp"
+#include "mcp/render.hpp"
+#include "mcp/result_errors.hpp"
 #include "rpc/errors.hpp"
 
 namespace pillion::mcp {
@@ -175,11 +178,8 @@ class page_writer final : public resource_page {
             w.key_raw(R"("size":)");
             w.integer(entry.size);
         }
-        if (!entry.last_modified.empty() && has_last_modified(request_.rev)) {
-            w.fragment(R"(,"annotations":{"lastModified":)");
-            w.string_lossy(entry.last_modified);
-            w.end_object();
-        }
+        annotations(entry);
+        extras(entry);
         w.end_object();
         last_ = request_.memory.dup(entry.uri);
         return true;
@@ -191,6 +191,31 @@ class page_writer final : public resource_page {
     void forget_last() noexcept { last_ = {}; }
 
  private:
+    void annotations(const resource_entry& entry) {
+        content_annotations all = entry.annotations;
+        if (!entry.last_modified.empty()) {
+            all.last_modified = entry.last_modified;
+        }
+        if (all.for_user || all.for_assistant || all.priority >= 0 ||
+            (!all.last_modified.empty() && has_last_modified(request_.rev))) {
+            write_annotations(writer_, all, request_.rev);
+        }
+    }
+    void extras(const resource_entry& entry) {
+        if (!entry.icons.empty() && has_icons(request_.rev)) {
+            writer_.key_raw(R"("icons":)");
+            writer_.raw(render_icons(entry.icons));
+        }
+        if (entry.meta.empty() || !has_definition_meta(request_.rev)) {
+            return;
+        }
+        // Rendered anew, so that no malformed or multi-line text reaches the wire.
+        const json::view meta = request_.parse(entry.meta);
+        if (meta.is_object()) {
+            writer_.key_raw(R"("_meta":)");
+            writer_.value(meta);
+        }
+    }
     void text(std::string_view key, std::string_view value) {
         if (!value.empty()) {
             writer_.key_raw(key);
@@ -307,6 +332,12 @@ task<> list_resources(engine& e, request& r, position at, bool given) {
         at.after = {};
     }
     w.end_array();
+    if (r.memory.exceeded()) {
+        // Entries would stand there without what they were to say.
+        e.reply(r, too_large_reply(r));
+        e.finish(r);
+        co_return;
+    }
     if (more) {
         w.key_raw(R"("nextCursor":)");
         w.string(encode_cursor(next, r.memory));

@@ -6,11 +6,8 @@ namespace pillion::mcp {
 
 namespace {
 
-void put_icons(json::builder& b, const std::vector<icon>& icons, revision r) {
-    if (icons.empty() || !has_icons(r)) {
-        return;
-    }
-    b.key("icons").begin_array();
+void put_all_icons(json::builder& b, std::span<const icon> icons) {
+    b.begin_array();
     for (const icon& i : icons) {
         b.begin_object().member("src", i.src);
         if (!i.mime_type.empty()) {
@@ -29,6 +26,13 @@ void put_icons(json::builder& b, const std::vector<icon>& icons, revision r) {
         b.end_object();
     }
     b.end_array();
+}
+
+void put_icons(json::builder& b, const std::vector<icon>& icons, revision r) {
+    if (!icons.empty() && has_icons(r)) {
+        b.key("icons");
+        put_all_icons(b, icons);
+    }
 }
 
 void put_meta(json::builder& b, const detail::meta_list& meta, revision r) {
@@ -191,6 +195,12 @@ std::string render_resource(const detail::resource_definition& d, revision r) {
     put_icons(b, d.icons, r);
     put_meta(b, d.meta, r);
     b.end_object();
+    return std::string(b.text());
+}
+
+std::string render_icons(std::span<const icon> icons) {
+    json::builder b;
+    put_all_icons(b, icons);
     return std::string(b.text());
 }
 

@@ -3,6 +3,7 @@
 // A field that a revision does not know is never sent to it (REVISIONS §6.3). Thread-safety: pure.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "mcp/definitions.hpp"
@@ -15,6 +16,8 @@ std::string render_tool(const detail::tool_definition& t, bool output_is_object,
 std::string render_prompt(const detail::prompt_definition& p, revision r);
 // One entry of resources/list or resources/templates/list.
 std::string render_resource(const detail::resource_definition& d, revision r);
+// The member "icons" of any of them.
+std::string render_icons(std::span<const icon> icons);
 // serverInfo.
 std::string render_implementation(const detail::implementation_info& info, revision r);
 

@@ -74,7 +74,7 @@ base::byte_buffer resource_reply(request& r, const detail::result_state& result)
     w.key_raw(R"("contents":)");
     w.begin_array();
     for (const node* n = result.first; n != nullptr; n = n->next) {
-        write_resource_body(w, *n);
+        write_resource_body(w, *n, r.rev);
     }
     w.end_array();
     const std::int64_t ttl = result.ttl_ms >= 0 ? result.ttl_ms : r.registered().cache_ttl_ms();

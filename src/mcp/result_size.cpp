@@ -61,19 +61,27 @@ std::size_t json_size(std::string_view text) noexcept {
     return fit_text(text, SIZE_MAX).json_bytes;
 }
 
+std::size_t extras_size(const node& n) noexcept {
+    if (n.extras == nullptr) {
+        return 0;
+    }
+    constexpr std::size_t names = std::string_view(R"(,"_meta":,"_meta":,"icons":)").size();
+    return names + n.extras->meta.size() + n.extras->resource_meta.size() + n.extras->icons.size();
+}
+
 std::size_t json_size(const node& n) noexcept {
     const std::size_t body =
         is_binary(n) ? base::base64::encoded_size(n.body.size()) : json_size(n.body);
     return content_frame_bytes + body + json_size(n.uri) + json_size(n.name) +
            json_size(n.mime_type) + json_size(n.description) + json_size(n.title) +
-           json_size(n.annotations.last_modified);
+           json_size(n.annotations.last_modified) + extras_size(n);
 }
 
 std::size_t raw_size(const detail::result_state& result) noexcept {
     std::size_t sum = result.structured.size() + result.description.size();
     for (const node* n = result.first; n != nullptr; n = n->next) {
         sum += content_frame_bytes + n->body.size() + n->uri.size() + n->name.size() +
-               n->mime_type.size() + n->description.size() + n->title.size();
+               n->mime_type.size() + n->description.size() + n->title.size() + extras_size(*n);
     }
     for (const detail::meta_node* m = result.meta; m != nullptr; m = m->next) {
         sum += m->key.size() + m->json.size();

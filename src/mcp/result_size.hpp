@@ -28,6 +28,8 @@ std::size_t json_size(std::string_view text) noexcept;
 std::size_t json_size(const detail::content_node& n) noexcept;
 // What a content takes besides its body and the texts that describe it.
 inline constexpr std::size_t content_frame_bytes = 256;
+// Bytes of what it says beyond these.
+std::size_t extras_size(const detail::content_node& n) noexcept;
 
 // The bytes of all bodies and texts as they are; as JSON they take at most six times that.
 std::size_t raw_size(const detail::result_state& result) noexcept;

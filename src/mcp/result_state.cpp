@@ -69,12 +69,26 @@ content_node& add_content(result_state& to, content_node::kind what, std::string
     return *node;
 }
 
-void complete_link(result_state& to, std::string_view title, std::int64_t size) {
+void complete_link(result_state& to, std::string_view title, std::string_view description,
+                   std::int64_t size) {
     // Of one that had no room any more the last one is another.
     if (!to.cut && to.last != nullptr && to.last->what == content_node::kind::link) {
         to.last->title = keep(to, title);
+        to.last->description = keep(to, description);
         to.last->size = size;
     }
+}
+
+void add_extras(result_state& to, const content_extras& what) {
+    const bool any = !what.meta.empty() || !what.resource_meta.empty() || !what.icons.empty();
+    if (!any || to.cut || to.last == nullptr) {
+        return;
+    }
+    auto* const kept = to.owner->memory.make<content_extras>();
+    kept->meta = keep(to, what.meta);
+    kept->resource_meta = keep(to, what.resource_meta);
+    kept->icons = keep(to, what.icons);
+    to.last->extras = kept;
 }
 
 namespace {

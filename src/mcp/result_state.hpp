@@ -15,6 +15,13 @@ namespace pillion::detail {
 
 struct request_state;
 
+// What few contents say beyond the rest, as JSON; each is empty where it says nothing.
+struct content_extras {
+    std::string_view meta;           // `_meta`
+    std::string_view resource_meta;  // … of the resource that it is, or that is in it
+    std::string_view icons;          // of links
+};
+
 struct content_node {
     enum class kind : std::uint8_t { text, image, audio, resource_text, resource_blob, link };
 
@@ -30,6 +37,7 @@ struct content_node {
     std::string_view title;  // of links
     std::int64_t size = -1;  // … of what they lead to; negative: not said
     content_annotations annotations;
+    const content_extras* extras = nullptr;
 };
 
 struct meta_node {
@@ -75,6 +83,9 @@ content_node& add_content(result_state& to, content_node::kind what, std::string
                           std::string_view name = {});
 
 // What a link that was added last says beyond its name.
-void complete_link(result_state& to, std::string_view title, std::int64_t size);
+void complete_link(result_state& to, std::string_view title, std::string_view description,
+                   std::int64_t size);
+// Of the content added last. REQUIRES: each text is empty or compact JSON on one line.
+void add_extras(result_state& to, const content_extras& what);
 
 }  // namespace pillion::detail

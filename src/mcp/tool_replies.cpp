@@ -183,7 +183,8 @@ class cut_result {
             left_ -= cost;
             return write_content(w, n, r_.rev);
         }
-        const std::size_t frame = content_frame_bytes + json_size(n.annotations.last_modified);
+        const std::size_t frame =
+            content_frame_bytes + json_size(n.annotations.last_modified) + extras_size(n);
         if (n.what == node::kind::text && left_ > frame) {
             const fitted fit = fit_text(n.body, left_ - frame);
             node part(n);

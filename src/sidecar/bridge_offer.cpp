@@ -11,7 +11,7 @@
 #include "schema/header_params.hpp"
 #include "schema/validator.hpp"
 #include "sidecar/bridge_calls.hpp"
-#include "sidecar/icon_check.hpp"
+#include "sidecar/field_import.hpp"
 
 namespace pillion::sidecar {
 
@@ -62,21 +62,6 @@ schema usable(const bridge_spec& spec, const std::string& name, json::view from)
     return schema::raw(R"({"type":"object"})");
 }
 
-// What cannot be meant is left out, since clients would have to refuse the whole definition.
-icon icon_of(json::view from) {
-    icon to(std::string(from["src"].str()), std::string(from["mimeType"].str()));
-    const json::view sizes = from["sizes"];
-    if (sizes.is_array()) {
-        for (const json::view one : sizes.elements()) {
-            if (is_icon_size(one.str())) {
-                to.sizes.emplace_back(one.str());
-            }
-        }
-    }
-    to.theme = is_icon_theme(from["theme"].str()) ? from["theme"].str() : "";
-    return to;
-}
-
 template <class Builder>
 void pass_on(Builder& to, json::view from) {
     if (from["title"].is_string()) {
@@ -85,19 +70,12 @@ void pass_on(Builder& to, json::view from) {
     if (from["description"].is_string()) {
         to.about(std::string(from["description"].str()));
     }
-    if (from["icons"].is_array()) {
-        for (const json::view one : from["icons"].elements()) {
-            if (is_icon_source(one["src"].str())) {
-                to.add_icon(icon_of(one));
-            }
-        }
+    for (icon& one : import_icons(from["icons"])) {
+        to.add_icon(std::move(one));
     }
-    const json::view meta = from["_meta"];
-    if (meta.is_object()) {
-        for (const json::member one : meta.members()) {
-            if (!one.key.starts_with("io.modelcontextprotocol/")) {
-                to.meta(std::string(one.key), json_text(one.value));
-            }
+    for (const json::member one : from["_meta"].members()) {
+        if (is_outward_meta(one.key)) {
+            to.meta(std::string(one.key), json_text(one.value));
         }
     }
 }
@@ -208,6 +186,9 @@ void offer_template(catalog& to, bridge& by, const bridge_spec& spec, const offe
     made.name(std::string(from["name"].str(uri)));
     if (from["mimeType"].is_string()) {
         made.mime_type(std::string(from["mimeType"].str()));
+    }
+    if (from["annotations"].is_object()) {
+        made.annotate(import_annotations(from["annotations"]));
     }
     if (lists.completions) {
         for (const std::string& variable : form->variables()) {

@@ -9,6 +9,7 @@
 #include "json/document.hpp"
 #include "sidecar/bridge.hpp"
 #include "sidecar/bridge_calls.hpp"
+#include "sidecar/field_import.hpp"
 
 namespace pillion::sidecar {
 
@@ -30,7 +31,10 @@ void bridge_resources::set(const std::string& server, const std::vector<std::str
         e.description = one["description"].str();
         e.mime_type = one["mimeType"].str();
         e.size = one["size"].i64().value_or(-1);
-        e.last_modified = one["annotations"]["lastModified"].str();
+        e.annotations = import_annotations(one["annotations"]);
+        e.last_modified = std::exchange(e.annotations.last_modified, {});
+        e.icons = import_icons(one["icons"]);
+        e.meta = import_meta(one["_meta"]);
         entries_.emplace(uri, std::move(e));
     }
     for (const std::string& text : templates) {
@@ -102,7 +106,10 @@ task<result<bool>> bridge_resources::list(context& ctx, std::string_view after,
         out.description = ctx.keep(e.description);
         out.mime_type = ctx.keep(e.mime_type);
         out.size = e.size;
+        out.annotations = e.annotations;
         out.last_modified = ctx.keep(e.last_modified);
+        out.icons = e.icons;
+        out.meta = e.meta;
         if (!page.add(out)) {
             co_return true;
         }

@@ -46,7 +46,10 @@ class bridge_resources final : public resource_provider {
         std::string description;
         std::string mime_type;
         std::int64_t size = -1;
+        content_annotations annotations;  // but for the next one
         std::string last_modified;
+        std::vector<icon> icons;
+        std::string meta;
     };
     struct pattern {
         std::string server;

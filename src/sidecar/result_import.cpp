@@ -2,11 +2,14 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/base64.hpp"
+#include "mcp/render.hpp"
 #include "mcp/request.hpp"
 #include "mcp/result_state.hpp"
 #include "rpc/errors.hpp"
+#include "sidecar/field_import.hpp"
 #include "sidecar/rpc_peer.hpp"
 
 namespace pillion::sidecar {
@@ -26,32 +29,29 @@ std::optional<std::string> bytes_of(json::view text) {
     return out;
 }
 
-content_annotations annotations_of(json::view from) {
-    content_annotations to;
-    const json::view audience = from["audience"];
-    if (audience.is_array()) {
-        for (const json::view one : audience.elements()) {
-            to.for_user = to.for_user || one.str() == "user";
-            to.for_assistant = to.for_assistant || one.str() == "assistant";
-        }
-    }
-    to.priority = from["priority"].num(-1);
-    to.last_modified = from["lastModified"].str();
-    return to;
-}
-
 template <class Result>
-void import_meta(json::view from, Result& to) {
-    const json::view meta = from["_meta"];
-    if (!meta.is_object()) {
-        return;
-    }
-    for (const json::member one : meta.members()) {
-        // What the protocol says there is between the server and us.
-        if (!one.key.starts_with("io.modelcontextprotocol/")) {
+void import_result_meta(json::view from, Result& to) {
+    for (const json::member one : from["_meta"].members()) {
+        if (is_outward_meta(one.key)) {
             to.meta(one.key, json_text(one.value));
         }
     }
+}
+
+// What a content of any kind says beside its own fields.
+template <class Result>
+void import_extras(json::view one, Result& to) {
+    if (one["annotations"].is_object()) {
+        to.annotate(import_annotations(one["annotations"]));
+    }
+    const std::string meta = import_meta(one["_meta"]);
+    const std::string resource_meta = import_meta(one["resource"]["_meta"]);
+    std::string icons;
+    if (one["type"].str() == "resource_link") {
+        const std::vector<icon> all = import_icons(one["icons"]);
+        icons = all.empty() ? "" : mcp::render_icons(all);
+    }
+    detail::add_extras(*detail::request_state::state_of(to), {meta, resource_meta, icons});
 }
 
 // What cannot be handed on is named, not dropped.
@@ -74,7 +74,7 @@ void import_content(json::view one, tool_result& to) {
     } else if (type == "resource_link") {
         to.link(one["uri"].str(), one["name"].str(), mime, one["description"].str());
         detail::complete_link(*detail::request_state::state_of(to), one["title"].str(),
-                              one["size"].i64().value_or(-1));
+                              one["description"].str(), one["size"].i64().value_or(-1));
     } else if (type == "resource" && resource["text"].is_string()) {
         to.resource_text(resource["uri"].str(), resource["mimeType"].str(), resource["text"].str());
     } else if (type == "resource" && (bytes = bytes_of(resource["blob"]))) {
@@ -82,9 +82,7 @@ void import_content(json::view one, tool_result& to) {
     } else {
         to.text(not_handed_on(one));
     }
-    if (one["annotations"].is_object()) {
-        to.annotate(annotations_of(one["annotations"]));
-    }
+    import_extras(one, to);
 }
 
 void import_message(json::view message, prompt_result& to) {
@@ -102,14 +100,24 @@ void import_message(json::view message, prompt_result& to) {
     } else {
         to.user(type == "text" ? std::string(one["text"].str()) : not_handed_on(one));
     }
-    if (one["annotations"].is_object()) {
-        to.annotate(annotations_of(one["annotations"]));
-    }
+    import_extras(one, to);
     // Whose message it is the public interface asks with each kind of content.
     detail::result_state* const state = detail::request_state::state_of(to);
     if (assistant && state->last != nullptr) {
         state->last->assistant = true;
     }
+}
+
+void import_resource(json::view one, std::string_view uri, resource_result& to) {
+    if (one["text"].is_string()) {
+        to.text(uri, one["mimeType"].str(), one["text"].str());
+    } else if (const auto bytes = bytes_of(one["blob"])) {
+        to.blob(uri, one["mimeType"].str(), *bytes);
+    } else {
+        return;
+    }
+    const std::string meta = import_meta(one["_meta"]);
+    detail::add_extras(*detail::request_state::state_of(to), {{}, meta, {}});
 }
 
 }  // namespace
@@ -130,7 +138,7 @@ tool_result import_tool_result(context& ctx, json::view from) {
     if (from["isError"].boolean()) {
         to.failed();
     }
-    import_meta(from, to);
+    import_result_meta(from, to);
     return to;
 }
 
@@ -142,7 +150,7 @@ prompt_result import_prompt_result(context& ctx, json::view from) {
             import_message(one, to);
         }
     }
-    import_meta(from, to);
+    import_result_meta(from, to);
     return to;
 }
 
@@ -151,19 +159,14 @@ resource_result import_resource_result(context& ctx, json::view from, std::strin
     const json::view contents = from["contents"];
     if (contents.is_array()) {
         for (const json::view one : contents.elements()) {
-            const std::string_view its = one["uri"].str(uri);
-            if (one["text"].is_string()) {
-                to.text(its, one["mimeType"].str(), one["text"].str());
-            } else if (const auto bytes = bytes_of(one["blob"])) {
-                to.blob(its, one["mimeType"].str(), *bytes);
-            }
+            import_resource(one, one["uri"].str(uri), to);
         }
     }
     if (const auto ttl = from["ttlMs"].i64(); ttl && *ttl >= 0) {
         // Who reads it may matter to the server, whatever it says of others: never shared.
         to.cache(*ttl, false);
     }
-    import_meta(from, to);
+    import_result_meta(from, to);
     return to;
 }
 

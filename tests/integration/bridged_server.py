@@ -16,6 +16,14 @@ VERSIONS = {"A": "2024-11-05", "B": "2025-03-26", "C": "2025-06-18", "D": "2025-
             "E": "2026-07-28"}
 FORM = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
 OPEN = {"type": "object"}
+# What a list says of a page that is shown to people (MCP Apps), and what its content says.
+SHOWN = {"annotations": {"audience": ["user"], "priority": 0.5,
+                         "lastModified": "2026-01-01T00:00:00Z"},
+         "_meta": {"ui": {"csp": {"connectDomains": ["https://x.example"]}},
+                   "io.modelcontextprotocol/own": 1}}
+ICONS = [{"src": "javascript:alert(1)"},
+         {"src": "https://x.example/bridged.png", "mimeType": "image/png",
+          "sizes": ["16x16", "large"], "theme": "light"}, {"src": "file:///etc/passwd"}]
 NAMES = ["echo", "ask", "count", "tell", "wait", "crash", "garbage", "flood", "deaf", "orphan",
          "change", "touch", "big", "noise", "self"]
 
@@ -131,10 +139,7 @@ class Server:
         """Good ones and bad ones."""
         if name != "echo" or self.revision not in "DE":
             return {}
-        return {"icons": [
-            {"src": "javascript:alert(1)"},
-            {"src": "https://x.example/bridged.png", "mimeType": "image/png",
-             "sizes": ["16x16", "large"], "theme": "light"}, {"src": "file:///etc/passwd"}]}
+        return {"icons": ICONS}
 
     def cached(self):
         return {"ttlMs": 0, "cacheScope": "private"} if self.modern else {}
@@ -155,11 +160,14 @@ class Server:
 
     def do_resources_list(self, identifier, _):
         self.answer(identifier, {"resources": [
-            {"uri": "memo://one", "name": "one", "mimeType": "text/plain"}], **self.cached()})
+            {"uri": "memo://one", "name": "one", "mimeType": "text/plain"},
+            {"uri": "ui://page", "name": "page", **SHOWN, "icons": ICONS}], **self.cached()})
 
     def do_resources_templates_list(self, identifier, _):
         self.answer(identifier, {"resourceTemplates": [
-            {"uriTemplate": "memo://by/{name}", "name": "by"}], **self.cached()})
+            {"uriTemplate": "memo://by/{name}", "name": "by"},
+            {"uriTemplate": "ui://of/{name}", "name": "of", **SHOWN, "icons": ICONS}],
+            **self.cached()})
 
     def do_resources_read(self, identifier, params):
         if params["uri"] == "memo://by/locked":
@@ -167,7 +175,8 @@ class Server:
         if params["uri"] == "memo://by/nobody":
             return self.refuse(identifier, -32602, "Resource memo://by/nobody not found")
         self.answer(identifier, {"contents": [
-            {"uri": params["uri"], "mimeType": "text/plain", "text": "memo " + params["uri"]}],
+            {"uri": params["uri"], "mimeType": "text/plain", "text": "memo " + params["uri"],
+             **({"_meta": SHOWN["_meta"]} if params["uri"].startswith("ui:") else {})}],
             **self.cached()})
 
     def do_resources_subscribe(self, identifier, params):

@@ -80,6 +80,40 @@ def test_links_keep_what_they_say(bridge, make_client, rev, inner):
             assert got == {"type": "resource_link", **given}
 
 
+ICON = {"src": "https://x.example/bridged.png", "mimeType": "image/png", "sizes": ["16x16"],
+        "theme": "light"}
+PAGE_META = {"ui": {"csp": {"connectDomains": ["https://x.example"]}}}
+
+
+def fields_known_to(rev):
+    """Of what is said of a page, what a client of that revision knows."""
+    annotations = {"audience": ["user"], "priority": 0.5}
+    if rev not in "AB":
+        annotations["lastModified"] = "2026-01-01T00:00:00Z"
+    return {"annotations": annotations, **({"_meta": PAGE_META} if rev not in "AB" else {}),
+            **({"icons": [ICON]} if rev in "DE" else {})}
+
+
+def test_resources_and_templates_keep_what_they_say(bridge, make_client, rev):
+    """Lists said less than the server: pages of MCP Apps came without their `_meta.ui`."""
+    client = make_client(rev, bridge("D").server).open()
+    [page] = [one for one in client.request("resources/list")["resources"]
+              if one["uri"] == "ui://page"]
+    assert page == {"uri": "ui://page", "name": "page", **fields_known_to(rev)}
+    [pages] = [one for one in client.request("resources/templates/list")["resourceTemplates"]
+               if one["uriTemplate"] == "ui://of/{name}"]
+    assert pages == {"uriTemplate": "ui://of/{name}", "name": "of", **fields_known_to(rev)}
+
+
+def test_contents_keep_their_meta(bridge, make_client, rev, inner):
+    """Pages of MCP Apps lost what they may connect to."""
+    client = make_client(rev, bridge(inner).server).open()
+    for uri in ("ui://page", "ui://of/ada"):
+        [got] = client.request("resources/read", {"uri": uri})["contents"]
+        assert got == {"uri": uri, "mimeType": "text/plain", "text": "memo " + uri,
+                       **({"_meta": PAGE_META} if rev not in "AB" else {})}
+
+
 def test_questions_reach_the_user(bridge, make_client, rev, inner):
     behind = bridge(inner)
     client = make_client(rev, behind.server, capabilities=ABLE).open()

@@ -403,6 +403,51 @@ TEST(request_memory, what_a_handler_cannot_keep_is_an_error_with_a_code) {
     EXPECT_EQ(l.w.left(), "");
 }
 
+// Lists what it was given.
+class told_entries final : public resource_provider {
+ public:
+    explicit told_entries(std::string meta) : meta_(std::move(meta)) {}
+    bool owns(std::string_view /*uri*/) const noexcept override { return false; }
+    task<result<bool>> list(context& /*ctx*/, std::string_view after,
+                            resource_page& page) override {
+        resource_entry entry("told://1", "one");
+        entry.meta = meta_;
+        co_return !after.empty() || !page.add(entry);
+    }
+    task<resource_result> read(context& ctx, std::string_view /*uri*/) override {
+        co_return ctx.not_found();
+    }
+
+ private:
+    std::string meta_;
+};
+
+parsed listed_with(std::string meta) {
+    world_options o;
+    o.more = [&meta](server& s) { s.provide(std::make_shared<told_entries>(std::move(meta))); };
+    o.set = [](service_options& to) { to.request_memory_bytes_max = memory; };
+    world w(o);
+    const std::string body = modern_body("7", "resources/list", "");
+    return parsed(w.connect().ask(modern_post("resources/list", "", body)).message());
+}
+
+// An entry would have stood in the list without what it says.
+TEST(request_memory, a_list_that_cannot_be_held_is_an_error) {
+    const parsed good = listed_with(R"({"a":1})");
+    EXPECT_NE(good.raw().find(R"("name":"one","_meta":{"a":1}})"), std::string::npos) << good.raw();
+    const parsed p = listed_with(R"({"a":")" + std::string(2 * memory, 'x') + "\"}");
+    EXPECT_EQ(p.code(), -32603);
+    EXPECT_EQ(p["error"]["data"]["reason"].str(), "too_large");
+}
+
+TEST(request_memory, an_entry_s_meta_is_an_object_on_one_line_or_none) {
+    for (const char* const bad : {"5", "{", "[1]", "{\"a\":1}}", "x"}) {
+        EXPECT_EQ(listed_with(bad).raw().find("_meta\":{\"a"), std::string::npos) << bad;
+        EXPECT_NE(listed_with(bad).raw().find(R"("name":"one"})"), std::string::npos) << bad;
+    }
+    EXPECT_NE(listed_with("{\n\"a\" : 1 }").raw().find(R"("_meta":{"a":1})"), std::string::npos);
+}
+
 constexpr std::size_t line_bytes = 10'000;
 constexpr std::size_t lines = 300;
 

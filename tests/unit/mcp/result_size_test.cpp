@@ -1,6 +1,7 @@
 // How large results are as JSON, and where texts are cut.
 #include "mcp/result_size.hpp"
 
+#include <cstdint>
 #include <random>
 #include <string>
 
@@ -9,6 +10,7 @@
 #include "base/chunk.hpp"
 #include "base/utf8.hpp"
 #include "json/writer.hpp"
+#include "mcp/content_writer.hpp"
 
 namespace pillion::mcp {
 namespace {
@@ -62,6 +64,31 @@ TEST(result_size, a_text_is_cut_between_characters_at_every_room) {
             }
         }
         EXPECT_EQ(fit_text(text, json_size(text)).bytes, text.size());
+    }
+}
+
+// What is said of a content counts as its text does: a message never outgrows what was measured.
+TEST(result_size, is_enough_for_a_content_that_says_all_there_is) {
+    base::chunk_pool pool;
+    const std::string json = R"({"a":")" + std::string(300, 'x') + "\"}";
+    const detail::content_extras extras{json, json, json};
+    using kind = detail::content_node::kind;
+    for (const kind what : {kind::text, kind::image, kind::audio, kind::resource_text,
+                            kind::resource_blob, kind::link}) {
+        detail::content_node n;
+        n.what = what;
+        n.size = INT64_MAX;
+        n.title = n.description = n.name = n.mime_type = n.uri = n.body = "x";
+        n.annotations =
+            content_annotations(true, true, 0.12345678901234568, "2026-01-01T00:00:00Z");
+        n.annotated = true;
+        n.extras = &extras;
+        for (std::size_t r = 0; r < revisions; ++r) {
+            base::byte_buffer out(pool);
+            json::writer w(out);
+            write_content(w, n, static_cast<revision>(r));
+            EXPECT_LE(out.size(), json_size(n));
+        }
     }
 }
 

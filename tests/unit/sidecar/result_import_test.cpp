@@ -123,6 +123,33 @@ TEST_F(result_import_test, what_is_beside_the_content) {
     EXPECT_EQ(got.find("io.modelcontextprotocol/x"), got.npos) << got;
 }
 
+// An embedded page of MCP Apps came without its policy, a link without its icons.
+TEST_F(result_import_test, contents_keep_their_meta_and_links_their_icons) {
+    const std::string meta = R"("_meta":{"ui":{"a":[1]},"io.modelcontextprotocol/x":1})";
+    const std::string said =
+        R"({"content":[{"type":"text","text":"x",)" + meta + R"(},{"type":"resource",)" + meta +
+        R"(,"resource":{"uri":"ui://1","text":"p",)" + meta + R"(}},{"type":"resource_link",)" +
+        meta + R"(,"uri":"ui://2","name":"n","icons":[{"src":"https://x.example/i.png"},)" +
+        R"({"src":"file:///i.png"}]}]})";
+    for (const char* const revision : {"2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"}) {
+        const std::string got = given("t", said, revision);
+        const auto parsed = json::document::parse(got);
+        const json::view contents = parsed->root()["content"];
+        ASSERT_EQ(contents.size(), 3U) << got;
+        const bool knows_meta = std::string_view(revision) >= "2025-06-18";
+        const bool knows_icons = std::string_view(revision) >= "2025-11-25";
+        for (std::size_t i = 0; i < 3; ++i) {
+            EXPECT_EQ(contents[i]["_meta"].exists(), knows_meta) << revision << i;
+            EXPECT_EQ(json_text(contents[i]["_meta"]), knows_meta ? R"({"ui":{"a":[1]}})" : "null");
+        }
+        const json::view embedded = contents[1]["resource"]["_meta"];
+        EXPECT_EQ(json_text(embedded), knows_meta ? R"({"ui":{"a":[1]}})" : "null") << revision;
+        EXPECT_EQ(json_text(contents[2]["icons"]),
+                  knows_icons ? R"([{"src":"https://x.example/i.png"}])" : "null")
+            << revision;
+    }
+}
+
 TEST_F(result_import_test, a_result_from_before_content_had_a_name) {
     EXPECT_NE(given("t", R"({"toolResult":{"a":1}})").find(R"("text":"{\"a\":1}")"),
               std::string::npos);
