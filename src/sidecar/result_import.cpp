@@ -60,50 +60,44 @@ std::string not_handed_on(json::view content) {
            " cannot be shown]";
 }
 
-void import_content(json::view one, tool_result& to) {
+// Of results of tools and messages of prompts alike.
+void import_kind(json::view one, detail::result_state& to) {
+    using kind = detail::content_node::kind;
     const std::string_view type = one["type"].str();
     const json::view resource = one["resource"];
     const std::string_view mime = one["mimeType"].str();
+    const std::string_view its_mime = resource["mimeType"].str();
     std::optional<std::string> bytes;
     if (type == "text") {
-        to.text(one["text"].str());
+        detail::add_content(to, kind::text, one["text"].str());
     } else if (type == "image" && (bytes = bytes_of(one["data"]))) {
-        to.image(*bytes, mime);
+        detail::add_content(to, kind::image, *bytes, mime);
     } else if (type == "audio" && (bytes = bytes_of(one["data"]))) {
-        to.audio(*bytes, mime);
+        detail::add_content(to, kind::audio, *bytes, mime);
     } else if (type == "resource_link") {
-        to.link(one["uri"].str(), one["name"].str(), mime, one["description"].str());
-        detail::complete_link(*detail::request_state::state_of(to), one["title"].str(),
-                              one["description"].str(), one["size"].i64().value_or(-1));
+        detail::add_content(to, kind::link, {}, mime, one["uri"].str(), one["name"].str());
+        detail::complete_link(to, one["title"].str(), one["description"].str(),
+                              one["size"].i64().value_or(-1));
     } else if (type == "resource" && resource["text"].is_string()) {
-        to.resource_text(resource["uri"].str(), resource["mimeType"].str(), resource["text"].str());
+        detail::add_content(to, kind::resource_text, resource["text"].str(), its_mime,
+                            resource["uri"].str());
     } else if (type == "resource" && (bytes = bytes_of(resource["blob"]))) {
-        to.resource_blob(resource["uri"].str(), resource["mimeType"].str(), *bytes);
+        detail::add_content(to, kind::resource_blob, *bytes, its_mime, resource["uri"].str());
     } else {
-        to.text(not_handed_on(one));
+        detail::add_content(to, kind::text, not_handed_on(one));
     }
+}
+
+template <class Result>
+void import_content(json::view one, Result& to) {
+    import_kind(one, *detail::request_state::state_of(to));
     import_extras(one, to);
 }
 
 void import_message(json::view message, prompt_result& to) {
-    const json::view one = message["content"];
-    const bool assistant = message["role"].str() == "assistant";
-    const std::string_view type = one["type"].str();
-    const json::view resource = one["resource"];
-    std::optional<std::string> bytes;
-    if (type == "image" && (bytes = bytes_of(one["data"]))) {
-        to.user_image(*bytes, one["mimeType"].str());
-    } else if (type == "audio" && (bytes = bytes_of(one["data"]))) {
-        to.user_audio(*bytes, one["mimeType"].str());
-    } else if (type == "resource" && resource["text"].is_string()) {
-        to.user_resource(resource["uri"].str(), resource["mimeType"].str(), resource["text"].str());
-    } else {
-        to.user(type == "text" ? std::string(one["text"].str()) : not_handed_on(one));
-    }
-    import_extras(one, to);
-    // Whose message it is the public interface asks with each kind of content.
+    import_content(message["content"], to);
     detail::result_state* const state = detail::request_state::state_of(to);
-    if (assistant && state->last != nullptr) {
+    if (message["role"].str() == "assistant" && state->last != nullptr) {
         state->last->assistant = true;
     }
 }

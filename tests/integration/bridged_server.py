@@ -150,9 +150,13 @@ class Server:
 
     def do_prompts_get(self, identifier, params):
         about = params["arguments"]["about"]
+        if about.startswith("{"):  # a content
+            return self.answer(identifier, {"messages": [
+                {"role": "assistant", "content": json.loads(about)}]})
         self.answer(identifier, {"description": "A poem", "messages": [
             {"role": "user", "content": {"type": "text", "text": f"Write about {about}"}},
             {"role": "assistant", "content": {"type": "text", "text": "No"}}]})
+        return None
 
     def do_completion_complete(self, identifier, params):
         typed = params["argument"]["value"]

@@ -85,6 +85,23 @@ ICON = {"src": "https://x.example/bridged.png", "mimeType": "image/png", "sizes"
 PAGE_META = {"ui": {"csp": {"connectDomains": ["https://x.example"]}}}
 
 
+@pytest.mark.parametrize("content", [
+    {"type": "resource_link", "uri": "memo://one", "name": "one", "title": "The first", "size": 8,
+     "mimeType": "text/plain", "description": "d"},
+    {"type": "resource", "resource": {"uri": "memo://two", "mimeType": "a/b", "blob": "AAE="}}],
+    ids=["link", "bytes"])
+def test_prompts_hold_what_tools_may_give(bridge, make_client, rev, content):
+    """Links and bytes of resources became "[content of type … cannot be shown]"."""
+    client = make_client(rev, bridge("D").server).open()
+    [message] = client.request("prompts/get", {
+        "name": "inner__poem", "arguments": {"about": json.dumps(content)}})["messages"]
+    assert message["role"] == "assistant"
+    if rev in "AB" and content["type"] == "resource_link":  # which know none
+        assert message["content"]["type"] == "text" and "memo://one" in message["content"]["text"]
+    else:
+        assert message["content"] == content
+
+
 def fields_known_to(rev):
     """Of what is said of a page, what a client of that revision knows."""
     annotations = {"audience": ["user"], "priority": 0.5}
