@@ -204,6 +204,11 @@ int run_configured(server& s, const std::string& command, configuration start,
     if (!start.made->servers.empty()) {
         s.state().bridged = std::make_shared<sidecar::bridge_resources>();
         s.provide(s.state().bridged);
+        // Behind what others provide at the start.
+        s.on_start([links = s.state().bridged->links()](server& starting) {
+            starting.provide(links);
+            return ok();
+        });
     }
     s.state().tls = start.made->tls != nullptr;
     const auth::auth_options* const access = start.made->access.get();

@@ -222,6 +222,7 @@ void bridge::offer_resources(server_list::iterator from) {
 void bridge::withdraw(kept_server& one) {
     const auto edit = [&one](catalog& now) { sidecar::withdraw(now, one.names); };
     host_.update(edit);
+    resources_->links()->forget(one.it.spec().name);
     if (!has_resources(one.lists)) {
         return;  // it had none: nobody is told of a change
     }

@@ -55,6 +55,7 @@ class bridge final : private upstream_listener {
     // Runs `job` at home with the servers of that name, or with null. False: the bridge is closed.
     bool with(const std::string& server_name, base::unique_function<void(server_group*)> job);
     parked_calls& parked() noexcept { return parked_; }
+    bridge_links& links() noexcept { return *resources_->links(); }
 
  private:
     struct kept_server;

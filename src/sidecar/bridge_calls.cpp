@@ -45,19 +45,6 @@ std::string capabilities_of(context& ctx) {
     return declared.is_object() ? json_text(declared) : "{}";
 }
 
-// Whose questions may be mixed up with whose: those of one session, or of one principal. Who has no
-// name is nobody else.
-std::string owner_of(context& ctx) {
-    request_state& r = request_state::of(ctx);
-    if (r.session != nullptr) {
-        return "session " + std::string(r.session->id());
-    }
-    if (!r.principal.empty()) {
-        return "principal " + std::string(r.principal);
-    }
-    return {};
-}
-
 constexpr std::string_view levels[] = {"debug", "info",     "notice", "warning",
                                        "error", "critical", "alert",  "emergency"};
 
@@ -425,12 +412,39 @@ std::string call_params(std::string_view name, json::view arguments) {
     return params;
 }
 
+void add_link(json::view content, std::vector<std::string_view>& to) {
+    const std::string_view type = content["type"].str();
+    if (type == "resource_link" || type == "resource") {
+        to.push_back((type == "resource" ? content["resource"] : content)["uri"].str());
+    }
+}
+
+// What it names the client may read, listed or not.
+void note_links(bridge& by, const bridged_name& from, context& ctx,
+                const std::vector<std::string_view>& uris) {
+    if (!uris.empty()) {
+        const std::string owner =
+            from.per_client ? owner_of(ctx) : std::string(bridge_links::everybody);
+        by.links().note(from.server, owner, uris);
+    }
+}
+
 }  // namespace
 
-task<tool_result> call_tool(bridge& by, std::string server, std::string name, context& ctx,
-                            json::view arguments) {
-    relay one(by, server, ctx);
-    std::string params = call_params(name, arguments);
+std::string owner_of(context& ctx) {
+    request_state& r = request_state::of(ctx);
+    if (r.session != nullptr) {
+        return "session " + std::string(r.session->id());
+    }
+    if (!r.principal.empty()) {
+        return "principal " + std::string(r.principal);
+    }
+    return {};
+}
+
+task<tool_result> call_tool(bridge& by, bridged_name what, context& ctx, json::view arguments) {
+    relay one(by, what.server, ctx);
+    std::string params = call_params(what.name, arguments);
     const std::optional<call_event> end = co_await one.run("tools/call", std::move(params));
     if (!end) {
         co_return ctx.error("The call was stopped");
@@ -447,19 +461,30 @@ task<tool_result> call_tool(bridge& by, std::string server, std::string name, co
                                 end->data);
     }
     const auto parsed = json::document::parse(end->text);
-    co_return import_tool_result(ctx, parsed ? parsed->root() : json::view());
+    const json::view got = parsed ? parsed->root() : json::view();
+    std::vector<std::string_view> uris;
+    for (const json::view content : got["content"].elements()) {
+        add_link(content, uris);
+    }
+    note_links(by, what, ctx, uris);
+    co_return import_tool_result(ctx, got);
 }
 
-task<prompt_result> get_prompt(bridge& by, std::string server, std::string name, context& ctx,
-                               json::view arguments) {
-    relay one(by, server, ctx);
-    std::string params = call_params(name, arguments);
+task<prompt_result> get_prompt(bridge& by, bridged_name what, context& ctx, json::view arguments) {
+    relay one(by, what.server, ctx);
+    std::string params = call_params(what.name, arguments);
     const std::optional<call_event> end = co_await one.run("prompts/get", std::move(params));
     if (!end || end->what == call_event::kind::error) {
         co_return ctx.prompt_error(end ? end->text : "The call was stopped");
     }
     const auto parsed = json::document::parse(end->text);
-    co_return import_prompt_result(ctx, parsed ? parsed->root() : json::view());
+    const json::view got = parsed ? parsed->root() : json::view();
+    std::vector<std::string_view> uris;
+    for (const json::view message : got["messages"].elements()) {
+        add_link(message["content"], uris);
+    }
+    note_links(by, what, ctx, uris);
+    co_return import_prompt_result(ctx, got);
 }
 
 task<resource_result> read_resource(bridge& by, std::string server, context& ctx,

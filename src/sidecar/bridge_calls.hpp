@@ -13,20 +13,33 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <pillion/context.hpp>
 #include <pillion/json.hpp>
 #include <pillion/task.hpp>
 
+#include "sidecar/bridge_spec.hpp"
+
 namespace pillion::sidecar {
 
 class bridge;
 
-// `name` is what the server itself calls it.
-task<tool_result> call_tool(bridge& by, std::string server, std::string name, context& ctx,
-                            json::view arguments);
-task<prompt_result> get_prompt(bridge& by, std::string server, std::string name, context& ctx,
-                               json::view arguments);
+// Whose questions may be mixed up with whose, and who has a server of its own: those of one
+// session, or of one principal. Who has no name is nobody else; it is empty then.
+std::string owner_of(context& ctx);
+
+// What is called or got: `name` is what the server itself calls it.
+struct bridged_name {
+    std::string server;
+    std::string name;
+    bool per_client;  // each client has a server of its own
+
+    bridged_name(const bridge_spec& spec, std::string inner)
+        : server(spec.name), name(std::move(inner)), per_client(spec.per_client) {}
+};
+task<tool_result> call_tool(bridge& by, bridged_name what, context& ctx, json::view arguments);
+task<prompt_result> get_prompt(bridge& by, bridged_name what, context& ctx, json::view arguments);
 task<resource_result> read_resource(bridge& by, std::string server, context& ctx,
                                     std::string_view uri);
 // `reference` is the member "ref" as JSON; `argument` the name of what is completed.

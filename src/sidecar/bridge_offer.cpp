@@ -116,8 +116,8 @@ void offer_tool(catalog& to, bridge& by, const bridge_spec& spec, json::view fro
     if (!from["title"].is_string() && hints["title"].is_string()) {
         tool.title(std::string(hints["title"].str()));
     }
-    tool.run([&by, server = spec.name, inner](context& ctx, json::view arguments) {
-        return call_tool(by, server, inner, ctx, arguments);
+    tool.run([&by, what = bridged_name(spec, inner)](context& ctx, json::view arguments) {
+        return call_tool(by, what, ctx, arguments);
     });
 }
 
@@ -164,8 +164,8 @@ void offer_prompt(catalog& to, bridge& by, const bridge_spec& spec, const offere
             }
         }
     }
-    prompt.run([&by, server = spec.name, inner](context& ctx, json::view arguments) {
-        return get_prompt(by, server, inner, ctx, arguments);
+    prompt.run([&by, what = bridged_name(spec, inner)](context& ctx, json::view arguments) {
+        return get_prompt(by, what, ctx, arguments);
     });
 }
 

@@ -55,6 +55,7 @@ void bridge_resources::remove(const std::string& server) {
 }
 
 void bridge_resources::read_by(bridge* who) {
+    links_->read_by(who);
     const std::lock_guard lock(mutex_);
     bridge_ = who;
 }

@@ -17,6 +17,7 @@
 #include <pillion/provider.hpp>
 
 #include "mcp/uri_template.hpp"
+#include "sidecar/bridge_links.hpp"
 
 namespace pillion::sidecar {
 
@@ -32,6 +33,8 @@ class bridge_resources final : public resource_provider {
     std::vector<std::string> wanted_of(const std::string& server) const;
     // Who reads; null: nobody does any more.
     void read_by(bridge* who);
+    // What the servers name without listing it; to be provided after all other resources.
+    const std::shared_ptr<bridge_links>& links() const noexcept { return links_; }
 
     bool owns(std::string_view uri) const noexcept override;
     task<result<bool>> list(context& ctx, std::string_view after, resource_page& page) override;
@@ -61,6 +64,7 @@ class bridge_resources final : public resource_provider {
     std::string find_server(std::string_view uri) const;
     bridge* reader() const;
 
+    const std::shared_ptr<bridge_links> links_ = std::make_shared<bridge_links>();
     mutable std::mutex mutex_;  // guards all below
     std::map<std::string, entry, std::less<>> entries_;
     std::vector<pattern> patterns_;

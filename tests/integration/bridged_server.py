@@ -176,6 +176,9 @@ class Server:
     def do_resources_read(self, identifier, params):
         if params["uri"] == "memo://by/locked":
             return self.refuse(identifier, -32603, "The database is locked")
+        if params["uri"] == "hidden://self":  # is not listed
+            return self.answer(identifier, {"contents": [
+                {"uri": "hidden://self", "text": str(os.getpid())}], **self.cached()})
         if params["uri"] == "memo://by/nobody":
             return self.refuse(identifier, -32602, "Resource memo://by/nobody not found")
         self.answer(identifier, {"contents": [

@@ -102,6 +102,71 @@ def test_prompts_hold_what_tools_may_give(bridge, make_client, rev, content):
         assert message["content"] == content
 
 
+HIDDEN = "hidden://self"
+
+
+def name_it(client, uri, tool="inner__echo"):
+    client.request("tools/call", {"name": tool, "arguments": {"link": {"uri": uri, "name": "x"}}})
+
+
+def read_text(client, uri):
+    return client.request("resources/read", {"uri": uri})["contents"][0]["text"]
+
+
+def cannot_read(client, uri):
+    with pytest.raises(RpcError) as caught:
+        client.request("resources/read", {"uri": uri})
+    return caught.value.code == (-32602 if client.rev == "E" else -32002)
+
+
+def test_what_a_result_names_can_be_read(bridge, make_client, rev, inner):
+    """Servers need not list what they link to; such links led nowhere."""
+    behind = bridge(inner)
+    client = make_client(rev, behind.server).open()
+    assert cannot_read(client, HIDDEN)
+    name_it(client, HIDDEN)
+    process = called(client, "inner__self")
+    assert read_text(client, HIDDEN) == process
+    # One server serves all, in whatever session they come.
+    assert read_text(make_client("D", behind.server).open(), HIDDEN) == process
+
+
+def test_what_a_prompt_names_can_be_read(bridge, make_client):
+    client = make_client("E", bridge("D").server).open()
+    content = {"type": "resource", "resource": {"uri": HIDDEN, "text": "x"}}
+    client.request("prompts/get", {"name": "inner__poem", "arguments": {
+        "about": json.dumps(content)}})
+    assert read_text(client, HIDDEN) == called(client, "inner__self")
+
+
+def test_a_link_leads_to_who_named_it(start_pillion, make_client, tmp_path):
+    """And never to another server's own resources, nor to one of ours."""
+    config, root = tmp_path / "c.yaml", tmp_path / "root"
+    root.mkdir()
+    (root / "note.txt").write_text("ours", encoding="utf-8")
+    one = f"{{command: {sys.executable}, args: ['{SCRIPT}', D]}}"
+    config.write_text(f"servers: {{a: {one}, b: {one}}}", encoding="utf-8")
+    client = make_client("D", start_pillion("--config", config, "--root", root)).open()
+    processes = {name: called(client, name + "__self") for name in "ab"}
+    for name in "ba":
+        name_it(client, HIDDEN, name + "__echo")
+        assert read_text(client, HIDDEN) == processes[name]
+    [note] = [one["uri"] for one in client.request("resources/list")["resources"]
+              if one["name"] == "note.txt"]
+    name_it(client, note, "b__echo")
+    assert read_text(client, note) == "ours"
+
+
+def test_a_link_is_forgotten_with_its_server(bridge, make_client):
+    behind = bridge("D")
+    client = make_client("E", behind.server).open()
+    name_it(client, HIDDEN)
+    assert read_text(client, HIDDEN)
+    behind.config.write_text("servers: {}\n", encoding="utf-8")
+    wait_until(lambda: behind.children() == [])
+    assert cannot_read(client, HIDDEN)
+
+
 def fields_known_to(rev):
     """Of what is said of a page, what a client of that revision knows."""
     annotations = {"audience": ["user"], "priority": 0.5}

@@ -7,6 +7,7 @@ import pytest
 from bridged import ABLE, NAME, Bridged, Remote, called, children_of, failed, text_of
 from server_process import has_ended, wait_until
 from test_asking import answer, begin, question
+from test_bridge import HIDDEN, cannot_read, name_it, read_text
 from tokens import listed
 
 pytestmark = pytest.mark.asan
@@ -46,6 +47,21 @@ def test_each_session_has_its_own(own, make_client, legacy_rev):
     assert (process_of(ada), process_of(bob)) == (first, second)
     assert {first, second} < set(behind.children()) and len(behind.children()) == 3
     behind.server.wait_for_log("bridge.up server=inner#2")
+
+
+@pytest.mark.parametrize("inner", "DE")
+def test_a_link_is_for_whose_server_named_it(own, make_client, inner):
+    behind = own(inner)
+    ada, bob = (make_client("D", behind.server).open() for _ in range(2))
+    name_it(ada, HIDDEN)
+    assert read_text(ada, HIDDEN) == process_of(ada)
+    assert cannot_read(bob, HIDDEN)
+    name_it(bob, HIDDEN)
+    assert read_text(bob, HIDDEN) == process_of(bob) != read_text(ada, HIDDEN)
+    nameless = make_client("E", behind.server).open()
+    assert cannot_read(nameless, HIDDEN)
+    name_it(nameless, HIDDEN)
+    assert read_text(nameless, HIDDEN) == process_of(nameless)
 
 
 def test_clients_without_a_name_share_the_first(own, make_client):
