@@ -84,6 +84,7 @@ void upstream_server::start() {
     listening_ = 0;
     pinging_ = 0;
     probe_ = 0;
+    has_levels_ = false;
     has_.fill(false);
     busy_.fill(false);
     again_.fill(false);
@@ -168,9 +169,9 @@ void upstream_server::note_capabilities(json::view capabilities) {
     for (std::size_t i = 0; i < list_kinds; ++i) {
         has_[i] = first_ == nullptr && capabilities[names[i].capability].is_object();
     }
-    if (!modern_ && capabilities["logging"].is_object()) {
-        // Clients hear what they want to hear of it.
-        peer_.ask("logging/setLevel", R"({"level":"info"})", [](const rpc_answer&) {});
+    has_levels_ = !modern_ && capabilities["logging"].is_object();
+    if (has_levels_) {
+        send_level();
     }
     // One more, so that answers within a call cannot end the listing too early.
     open_lists_ = 1;

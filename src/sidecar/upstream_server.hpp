@@ -16,6 +16,8 @@
 #include <string_view>
 #include <vector>
 
+#include <pillion/context.hpp>
+
 #include "io/reactor.hpp"
 #include "io/timer_wheel.hpp"
 #include "sidecar/bridge_spec.hpp"
@@ -139,6 +141,8 @@ class upstream_server final : private rpc_side, private link_reader {
     void rest();
     std::string meta(const bridged_call* call, std::uint64_t number) const;
     void take_answer(const std::shared_ptr<bridged_call>& call, const rpc_answer& what);
+    void want_level(const bridged_call& call);
+    void send_level();
     void on_progress(json::view params);
     void on_log(json::view params);
     std::uint64_t note_question(const std::string& id, const std::shared_ptr<bridged_call>& call);
@@ -173,6 +177,8 @@ class upstream_server final : private rpc_side, private link_reader {
     std::vector<std::shared_ptr<bridged_call>> waiting_;  // for its (next) session
     bool anew_ = false;                                   // that is being made
     std::int64_t used_ns_ = 0;
+    bool has_levels_ = false;                // of its session; 2026-07-28 has one for each call
+    log_level log_level_ = log_level::info;  // that it is asked for
     std::set<std::string> subscribed_;
     std::uint64_t listening_ = 0;  // the number of the request, where it is modern
     std::int64_t listening_since_ms_ = 0;

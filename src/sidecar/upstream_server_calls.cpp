@@ -3,6 +3,7 @@
 #include <atomic>
 #include <utility>
 
+#include "mcp/replies.hpp"
 #include "rpc/errors.hpp"
 #include "sidecar/upstream_server.hpp"
 
@@ -27,6 +28,7 @@ call_event error_event(int code, std::string message, std::string data = {}) {
 
 void upstream_server::begin(const std::shared_ptr<bridged_call>& call) {
     be_used();
+    want_level(*call);
     const bool is_starting = first_ != nullptr && link_ != nullptr && !up();
     if ((anew_ || is_starting) && waiting_.size() < waiting_max) {
         waiting_.push_back(call);
@@ -186,13 +188,42 @@ void upstream_server::on_progress(json::view params) {
     found->second->push(std::move(e));
 }
 
-void upstream_server::on_log(json::view params) {
-    if (const auto call = asked()) {
-        call_event e;
-        e.what = call_event::kind::log;
-        e.text = json_text(params);
-        call->push(std::move(e));
+// A client's own server has its level. One that many share has the lowest that any of them has
+// wanted so far: callers of different levels may take turns.
+void upstream_server::want_level(const bridged_call& call) {
+    auto wanted = log_level::info;
+    if (!mcp::parse_level(call.asked().log_level, wanted) || wanted == log_level_ ||
+        (first_ == nullptr && wanted > log_level_)) {
+        return;
     }
+    log_level_ = wanted;
+    if (has_levels_) {
+        send_level();
+    }
+}
+
+void upstream_server::send_level() {
+    json::builder b;
+    b.begin_object().member("level", mcp::level_name(log_level_)).end_object();
+    peer_.ask("logging/setLevel", b.text(), [](const rpc_answer&) {});
+}
+
+void upstream_server::on_log(json::view params) {
+    const auto call = asked();
+    if (call == nullptr) {
+        return;
+    }
+    auto level = log_level::info;
+    auto wanted = log_level::info;
+    mcp::parse_level(params["level"].str(), level);
+    mcp::parse_level(call->asked().log_level, wanted);
+    if (level < log_level::info && level < wanted) {
+        return;  // others wanted it, and it would take the place of what this one wants
+    }
+    call_event e;
+    e.what = call_event::kind::log;
+    e.text = json_text(params);
+    call->push(std::move(e));
 }
 
 // It does not say for which call it asks. What one client's server wants to know no other client

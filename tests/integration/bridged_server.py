@@ -21,6 +21,7 @@ SHOWN = {"annotations": {"audience": ["user"], "priority": 0.5,
                          "lastModified": "2026-01-01T00:00:00Z"},
          "_meta": {"ui": {"csp": {"connectDomains": ["https://x.example"]}},
                    "io.modelcontextprotocol/own": 1}}
+LEVELS = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
 ICONS = [{"src": "javascript:alert(1)"},
          {"src": "https://x.example/bridged.png", "mimeType": "image/png",
           "sizes": ["16x16", "large"], "theme": "light"}, {"src": "file:///etc/passwd"}]
@@ -38,6 +39,7 @@ class Server:
         self.waiting = []
         self.listening = []
         self.names = list(NAMES)
+        self.level = "debug"
 
     def note(self, text):
         if self.journal:
@@ -120,7 +122,9 @@ class Server:
         self.answer(identifier, {"supportedVersions": [VERSIONS["E"]], "ttlMs": 0,
                                  "cacheScope": "private", "capabilities": self.capabilities()})
 
-    def do_logging_setLevel(self, identifier, _):
+    def do_logging_setLevel(self, identifier, params):
+        self.level = params["level"]
+        self.note(f"level {self.level}")
         self.answer(identifier, {})
 
     def do_tools_list(self, identifier, params):
@@ -241,11 +245,15 @@ class Server:
             time.sleep(arguments.get("pause", 0))
         self.text(identifier, "counted")
 
-    def tool_tell(self, identifier, _, arguments):
+    def tool_tell(self, identifier, params, arguments):
         data = "x" * arguments["bytes"] if "bytes" in arguments else "careful"
-        for _ in range(arguments.get("times", 1)):
+        level = arguments.get("level", "warning")
+        least = (params["_meta"].get("io.modelcontextprotocol/logLevel", "emergency")
+                 if self.modern else self.level)
+        wanted = LEVELS.index(level) >= LEVELS.index(least)
+        for _ in range(arguments.get("times", 1) if wanted else 0):
             self.send({"method": "notifications/message", "params": {
-                "level": "warning", "logger": "bridged", "data": data}})
+                "level": level, "logger": "bridged", "data": data}})
         self.text(identifier, "told")
 
     def tool_wait(self, identifier, *_):

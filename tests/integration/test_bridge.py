@@ -250,6 +250,31 @@ def test_progress_and_logs_are_passed_on(bridge, make_client, rev, inner):
     assert (said["level"], said["logger"], said["data"]) == ("warning", "bridged", "careful")
 
 
+def test_a_client_hears_as_much_as_it_wants(bridge, make_client, rev, inner):
+    """Servers with sessions were asked for "info", so nobody ever heard of anything below."""
+    client = make_client(rev, bridge(inner).server).open()
+    meta = {"io.modelcontextprotocol/logLevel": "debug"} if rev == "E" else None
+    if rev != "E":
+        client.request("logging/setLevel", {"level": "debug"})
+    reply = client.call("tools/call", {"name": "inner__tell", "arguments": {"level": "debug"}},
+                        meta=meta)
+    assert text_of(reply.result) == "told"
+    assert [one["level"] for one in reply.notifications("notifications/message")] == ["debug"]
+
+
+def test_who_wants_less_is_not_told_what_others_want(bridge, make_client):
+    behind = bridge("D")
+    client, other = (make_client("D", behind.server).open() for _ in range(2))
+    other.request("logging/setLevel", {"level": "debug"})
+    assert called(other, "inner__tell") == "told"
+    assert behind.journal()[-2:] == ["level debug", "called tell"]
+    for level, heard in (("debug", []), ("info", ["info"])):
+        reply = client.call("tools/call", {"name": "inner__tell", "arguments": {"level": level}})
+        assert text_of(reply.result) == "told"
+        assert [one["level"] for one in reply.notifications("notifications/message")] == heard
+    assert behind.journal().count("level info") == 1
+
+
 @pytest.mark.parametrize("level", ["warning", "error"])
 def test_however_much_it_logs_the_result_comes(bridge, make_client, level):
     """All messages stayed in the memory of the call, whether or not anybody wanted them."""

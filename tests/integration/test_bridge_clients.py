@@ -64,6 +64,16 @@ def test_a_link_is_for_whose_server_named_it(own, make_client, inner):
     assert read_text(nameless, HIDDEN) == process_of(nameless)
 
 
+def test_each_server_has_the_level_of_its_client(own, make_client):
+    behind = own()
+    ada, bob = (make_client("D", behind.server).open() for _ in range(2))
+    for client, level in ((ada, "debug"), (bob, "error"), (ada, "notice")):
+        client.request("logging/setLevel", {"level": level})
+        process_of(client)
+    assert [one for one in behind.journal() if one.startswith("level")] == [
+        "level info", "level debug", "level error", "level notice"]
+
+
 def test_clients_without_a_name_share_the_first(own, make_client):
     behind = own()
     ada, bob = (make_client("E", behind.server).open() for _ in range(2))

@@ -36,6 +36,17 @@ struct server_of_test {
         }
         return found;
     }
+    // That it was asked to log at.
+    std::vector<std::string> levels() const {
+        std::vector<std::string> found;
+        for (const std::string& one : sent) {
+            const auto parsed = json::document::parse(one);
+            if (parsed->root()["method"].str() == "logging/setLevel") {
+                found.emplace_back(parsed->root()["params"]["level"].str());
+            }
+        }
+        return found;
+    }
     void answer(const std::string& message, const std::string& result) {
         reader->on_message(R"({"jsonrpc":"2.0","id":)" + id_of(message) + R"(,"result":)" + result +
                            "}");
@@ -82,8 +93,9 @@ struct group_test : ::testing::Test, testing::callers, upstream_listener {
     void get_up(std::size_t which) {
         server_of_test& at = *servers[which];
         at.refuse_last();
-        at.answer(std::string(at.sent.back()), R"({"protocolVersion":"2025-11-25","capabilities":)"
-                                               R"({"tools":{},"resources":{"subscribe":true}}})");
+        at.answer(std::string(at.sent.back()),
+                  R"({"protocolVersion":"2025-11-25","capabilities":)"
+                  R"({"tools":{},"logging":{},"resources":{"subscribe":true}}})");
         for (const std::string& one : std::vector<std::string>(at.sent)) {
             if (one.find("/list\"") != std::string::npos) {
                 answer_list(at, one);
@@ -93,11 +105,12 @@ struct group_test : ::testing::Test, testing::callers, upstream_listener {
     static void answer_list(server_of_test& at, const std::string& message) {
         at.answer(message, R"({"tools":[{"name":"a"}],"resources":[],"resourceTemplates":[]})");
     }
-    std::shared_ptr<bridged_call> call(const char* owner) {
+    std::shared_ptr<bridged_call> call(const char* owner, const char* level = "") {
         bridged_call::request what;
         what.method = "tools/call";
         what.params = R"("name":"a")";
         what.owner = owner;
+        what.log_level = level;
         auto made = std::make_shared<bridged_call>(shared, what);
         it->begin(made);
         return made;
@@ -154,6 +167,60 @@ TEST_F(group_test, each_client_has_its_own_whose_calls_wait_for_its_start) {
     servers[2]->answer_last();
     EXPECT_EQ(first_event(b)->what, call_event::kind::result);
     EXPECT_FALSE(first_event(a));
+}
+
+// Whatever clients wanted, servers were asked for "info".
+TEST_F(group_test, a_shared_server_is_asked_for_the_lowest_level_that_was_wanted) {
+    make(2, false);
+    using levels = std::vector<std::string>;
+    EXPECT_EQ(servers[0]->levels(), levels{"info"});
+    call("ada", "error");
+    call("bob", "debug");
+    EXPECT_NE(servers[0]->sent.back().find("tools/call"), std::string::npos);  // it is told before
+    call("ada", "error");
+    call("cy", "");
+    call("bob", "loud");
+    EXPECT_EQ(servers[0]->levels(), (levels{"info", "debug"}));
+    servers[0]->end();
+    pass(600);
+    get_up(1);
+    EXPECT_EQ(servers[1]->levels(), levels{"debug"});  // its next life as well
+}
+
+TEST_F(group_test, a_client_s_own_server_is_asked_for_the_client_s_level) {
+    make(2);
+    using levels = std::vector<std::string>;
+    call("ada", "debug");
+    get_up(1);
+    call("bob", "error");
+    get_up(2);
+    call("ada", "notice");
+    call("ada", "notice");
+    EXPECT_EQ(servers[0]->levels(), levels{"info"});
+    EXPECT_EQ(servers[1]->levels(), (levels{"debug", "notice"}));
+    EXPECT_EQ(servers[2]->levels(), levels{"error"});
+}
+
+// Of many that share a server one wants it chatty: what the others want found no place.
+TEST_F(group_test, what_others_want_to_hear_is_not_queued) {
+    make(2, false);
+    call("bob", "debug");
+    servers[0]->answer_last();
+    const auto quiet = call("ada", "info");
+    const auto say = [this](const char* level) {
+        servers[0]->reader->on_message(R"({"method":"notifications/message","params":{"level":")" +
+                                       std::string(level) + R"(","data":1}})");
+    };
+    for (std::size_t i = 0; i < 2 * bridged_call::events_max; ++i) {
+        say("debug");
+    }
+    EXPECT_FALSE(first_event(quiet));
+    say("info");
+    ASSERT_TRUE(first_event(quiet));
+    EXPECT_NE(first_event(quiet)->text.find("info"), std::string::npos);
+    const auto chatty = call("ada", "debug");
+    say("debug");
+    ASSERT_TRUE(first_event(chatty));
 }
 
 TEST_F(group_test, theirs_are_not_asked_for_lists_but_know_the_tools) {
