@@ -182,6 +182,8 @@ void take_notification(engine& e, std::string_view method, json::view params,
         if (id.is_string() || id.is_integer()) {
             e.cancel(s, id);
         }
+    } else if (method == "notifications/roots/list_changed" && s != nullptr) {
+        s->note_roots_change();
     }
 }
 

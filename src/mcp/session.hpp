@@ -77,6 +77,12 @@ class session {
         threshold_.store(lowest, std::memory_order_relaxed);
     }
 
+    // How often its client has said that its roots are others.
+    std::uint32_t roots_changes() const noexcept {
+        return roots_changes_.load(std::memory_order_relaxed);
+    }
+    void note_roots_change() noexcept { roots_changes_.fetch_add(1, std::memory_order_relaxed); }
+
     // What its event streams said, for clients that come back.
     event_log& events() noexcept { return events_; }
 
@@ -127,6 +133,7 @@ class session {
     std::atomic<std::int64_t> last_seen_ms_;
     std::atomic<std::int32_t> holds_{0};
     std::atomic<log_level> threshold_{log_level::info};
+    std::atomic<std::uint32_t> roots_changes_{0};
     std::atomic<std::uint64_t> newest_stream_{0};
     std::atomic<bool> collecting_{false};
     std::atomic<std::uint64_t> told_{0};  // the last change that was claimed

@@ -124,8 +124,10 @@ class relay {
 
 void relay::begin(const std::string& method, std::string params, std::string owner) {
     request_state& r = request_state::of(ctx_);
-    bridged_call::request what{method, std::move(params), capabilities_of(ctx_), log_level_of(ctx_),
-                               std::move(owner)};
+    const std::uint32_t roots_changes = r.session == nullptr ? 0 : r.session->roots_changes();
+    bridged_call::request what{
+        method,           std::move(params), capabilities_of(ctx_), log_level_of(ctx_),
+        std::move(owner), roots_changes};
     call_ = std::make_shared<bridged_call>(r.engine.shared(), std::move(what));
     call_->attach(r.engine.shard(), arrived_);
     auto hand_over = [call = call_](server_group* at) {

@@ -46,10 +46,11 @@ class bridged_call final : public std::enable_shared_from_this<bridged_call> {
     // What is asked, and by whom.
     struct request {
         std::string method;
-        std::string params;        // its members but for _meta, as JSON without the braces
-        std::string capabilities;  // what the client can be asked, as JSON
-        std::string log_level;     // the least that it wants to hear; empty: nothing
-        std::string owner;         // who must come back for it; empty: has no name
+        std::string params;               // its members but for _meta, as JSON without the braces
+        std::string capabilities;         // what the client can be asked, as JSON
+        std::string log_level;            // the least that it wants to hear; empty: nothing
+        std::string owner;                // who must come back for it; empty: has no name
+        std::uint32_t roots_changes = 0;  // that the client has told of so far
     };
     bridged_call(mcp::service& shared, request what) : what_(std::move(what)), shared_(shared) {}
 

@@ -42,6 +42,9 @@ std::size_t at(list_kind kind) { return static_cast<std::size_t>(kind); }
 // What we can do for it in a session, whoever calls: clients are asked case by case.
 constexpr std::string_view session_capabilities =
     R"({"roots":{},"sampling":{},"elicitation":{"form":{},"url":{}}})";
+// … of one client alone.
+constexpr std::string_view client_capabilities =
+    R"({"roots":{"listChanged":true},"sampling":{},"elicitation":{"form":{},"url":{}}})";
 
 std::string client_info() {
     return std::string(R"({"name":"pillion","version":")") + version + "\"}";
@@ -85,6 +88,7 @@ void upstream_server::start() {
     pinging_ = 0;
     probe_ = 0;
     has_levels_ = false;
+    roots_changes_ = 0;
     has_.fill(false);
     busy_.fill(false);
     again_.fill(false);
@@ -140,7 +144,8 @@ void upstream_server::greet() {
     stage_ = stage::greeting;
     loop_.arm_in_ms(timer_, spec_.start_timeout_ms);
     std::string params = R"({"protocolVersion":")";
-    params.append(newest_session).append(R"(","capabilities":)").append(session_capabilities);
+    params.append(newest_session).append(R"(","capabilities":)");
+    params.append(first_ == nullptr ? session_capabilities : client_capabilities);
     params.append(R"(,"clientInfo":)").append(client_info()).append("}");
     peer_.ask("initialize", params, [this](const rpc_answer& what) {
         if (!what.lost && stage_ == stage::greeting) {

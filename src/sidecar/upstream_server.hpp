@@ -143,6 +143,7 @@ class upstream_server final : private rpc_side, private link_reader {
     void take_answer(const std::shared_ptr<bridged_call>& call, const rpc_answer& what);
     void want_level(const bridged_call& call);
     void send_level();
+    void tell_of_roots(const bridged_call& call);
     void on_progress(json::view params);
     void on_log(json::view params);
     std::uint64_t note_question(const std::string& id, const std::shared_ptr<bridged_call>& call);
@@ -179,6 +180,7 @@ class upstream_server final : private rpc_side, private link_reader {
     std::int64_t used_ns_ = 0;
     bool has_levels_ = false;                // of its session; 2026-07-28 has one for each call
     log_level log_level_ = log_level::info;  // that it is asked for
+    std::uint32_t roots_changes_ = 0;        // of its client, that it has been told of
     std::set<std::string> subscribed_;
     std::uint64_t listening_ = 0;  // the number of the request, where it is modern
     std::int64_t listening_since_ms_ = 0;

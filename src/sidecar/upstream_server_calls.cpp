@@ -38,6 +38,7 @@ void upstream_server::begin(const std::shared_ptr<bridged_call>& call) {
         call->push(error_event(rpc::unavailable, "The server " + spec_.name + " is not running"));
         return;
     }
+    tell_of_roots(*call);
     const std::uint64_t number = peer_.next();
     std::string params = "{" + call->asked().params;
     params.append(call->asked().params.empty() ? "" : ",")
@@ -47,6 +48,15 @@ void upstream_server::begin(const std::shared_ptr<bridged_call>& call) {
     calls_.emplace(number, call);
     peer_.ask(call->asked().method, params,
               [this, call](const rpc_answer& what) { take_answer(call, what); });
+}
+
+// With the client's next call: what the server asks then can be put to the client.
+void upstream_server::tell_of_roots(const bridged_call& call) {
+    if (first_ == nullptr || modern_ || call.asked().roots_changes == roots_changes_) {
+        return;
+    }
+    roots_changes_ = call.asked().roots_changes;
+    peer_.notify("notifications/roots/list_changed", {});
 }
 
 void upstream_server::take_answer(const std::shared_ptr<bridged_call>& call,

@@ -93,8 +93,13 @@ class Server:
         if method == "notifications/cancelled":
             self.note(f"cancelled {params.get('reason')}")
             self.listening = [one for one in self.listening if one != params["requestId"]]
+        if method == "notifications/roots/list_changed":
+            self.send({"id": "roots", "method": "roots/list"})
 
     def take_answer(self, message):
+        if message["id"] == "roots":
+            return self.note(" ".join(["roots"] + [one["uri"]
+                                                   for one in message["result"]["roots"]]))
         identifier = self.asked.pop(message["id"])
         if "error" in message:
             return self.text(identifier, f"nobody: {message['error']['message']}")

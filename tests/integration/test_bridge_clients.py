@@ -74,6 +74,23 @@ def test_each_server_has_the_level_of_its_client(own, make_client):
         "level info", "level debug", "level error", "level notice"]
 
 
+@pytest.mark.parametrize("again", [False, True])
+def test_new_roots_reach_the_client_s_server(own, make_client, again):
+    """It went on with those of its start."""
+    behind = own()
+    ada, bob = (make_client("D", behind.server).open() for _ in range(2))
+    first = [process_of(client) for client in (ada, bob)]
+    for uri in ("file:///a", "file:///b")[:1 + again]:
+        ada.notify("notifications/roots/list_changed")
+        call = begin(ada, "inner__self")
+        answer(ada, question(call, "roots/list"), result={"roots": [{"uri": uri}]})
+        assert text_of(call.result()) == first[0]
+        behind.wait_for("roots " + uri)
+    # It is told once, and nobody else's is.
+    assert [process_of(client) for client in (ada, bob)] == first
+    assert len([one for one in behind.journal() if one.startswith("roots")]) == 1 + again
+
+
 def test_clients_without_a_name_share_the_first(own, make_client):
     behind = own()
     ada, bob = (make_client("E", behind.server).open() for _ in range(2))

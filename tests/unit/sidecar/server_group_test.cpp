@@ -105,12 +105,14 @@ struct group_test : ::testing::Test, testing::callers, upstream_listener {
     static void answer_list(server_of_test& at, const std::string& message) {
         at.answer(message, R"({"tools":[{"name":"a"}],"resources":[],"resourceTemplates":[]})");
     }
-    std::shared_ptr<bridged_call> call(const char* owner, const char* level = "") {
+    std::shared_ptr<bridged_call> call(const char* owner, const char* level = "",
+                                       std::uint32_t roots_changes = 0) {
         bridged_call::request what;
         what.method = "tools/call";
         what.params = R"("name":"a")";
         what.owner = owner;
         what.log_level = level;
+        what.roots_changes = roots_changes;
         auto made = std::make_shared<bridged_call>(shared, what);
         it->begin(made);
         return made;
@@ -199,6 +201,27 @@ TEST_F(group_test, a_client_s_own_server_is_asked_for_the_client_s_level) {
     EXPECT_EQ(servers[0]->levels(), levels{"info"});
     EXPECT_EQ(servers[1]->levels(), (levels{"debug", "notice"}));
     EXPECT_EQ(servers[2]->levels(), levels{"error"});
+}
+
+// One that was started again has asked for the roots while nobody called, and was told nothing.
+TEST_F(group_test, a_client_s_own_server_is_told_of_new_roots_before_the_next_call) {
+    constexpr const char* told = "notifications/roots/list_changed";
+    make(2);
+    call("", "", 7);
+    call("ada");
+    get_up(1);
+    EXPECT_NE(servers[1]->sent[1].find(R"("roots":{"listChanged":true})"), std::string::npos);
+    EXPECT_EQ(servers[0]->sent[1].find("listChanged"), std::string::npos);
+    call("ada", "", 2);
+    EXPECT_NE(servers[1]->sent.back().find("tools/call"), std::string::npos);
+    call("ada", "", 2);
+    EXPECT_EQ(servers[1]->count(told), 1);
+    servers[1]->end();
+    pass(600);
+    get_up(2);
+    call("ada", "", 2);
+    EXPECT_EQ(servers[2]->count(told), 1);
+    EXPECT_EQ(servers[0]->count(told), 0);  // it does not say whose
 }
 
 // Of many that share a server one wants it chatty: what the others want found no place.
