@@ -197,8 +197,13 @@ void bridge::offer(server_list::iterator from) {
         log::error("bridge.refused", {log::kv("server", first), log::kv("reason", why)});
         return;
     }
+    for (auto it = from; it != servers_.end(); ++it) {
+        resources_->links()->define((*it)->it.spec().name, {});
+    }
     for (std::size_t i = 0; i < names.size(); ++i) {
-        from[static_cast<std::ptrdiff_t>(i)]->names = std::move(names[i]);
+        kept_server& one = *from[static_cast<std::ptrdiff_t>(i)];
+        one.names = std::move(names[i]);
+        resources_->links()->define(one.it.spec().name, one.names.pages);
     }
 }
 

@@ -35,7 +35,18 @@ void bridge_links::note_one(const std::string& server, std::string_view owner,
     }
 }
 
+void bridge_links::define(const std::string& server, const std::vector<std::string>& uris) {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(defined_, [&server](const auto& one) { return one.second == server; });
+    for (const std::string& uri : uris) {
+        if (!uri.empty() && uri.size() <= uri_bytes_max) {
+            defined_.emplace(uri, server);
+        }
+    }
+}
+
 void bridge_links::forget(const std::string& server) {
+    define(server, {});
     const std::lock_guard lock(mutex_);
     ages_.erase(server);
     std::erase_if(links_, [&server](const auto& one) { return one.second.server == server; });
@@ -43,6 +54,10 @@ void bridge_links::forget(const std::string& server) {
 
 std::string bridge_links::server_of(std::string_view uri, std::string_view owner) const {
     const std::lock_guard lock(mutex_);
+    const auto defined = defined_.find(uri);
+    if (defined != defined_.end()) {
+        return defined->second;
+    }
     for (const std::string_view whose : {owner, everybody}) {
         const auto found = links_.find({std::string(uri), std::string(whose)});
         if (found != links_.end()) {
@@ -60,7 +75,7 @@ void bridge_links::read_by(bridge* who) {
 bool bridge_links::owns(std::string_view uri) const noexcept {
     const std::lock_guard lock(mutex_);
     const auto found = links_.lower_bound({std::string(uri), std::string()});
-    return found != links_.end() && found->first.first == uri;
+    return (found != links_.end() && found->first.first == uri) || defined_.contains(uri);
 }
 
 task<result<bool>> bridge_links::list(context& /*ctx*/, std::string_view /*after*/,

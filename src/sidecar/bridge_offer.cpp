@@ -80,6 +80,11 @@ void pass_on(Builder& to, json::view from) {
     }
 }
 
+// Which page shows what the tool gives (MCP Apps, in its present form and in the one before).
+std::string_view page_of(json::view meta) {
+    return meta["ui"]["resourceUri"].str(meta["ui/resourceUri"].str());
+}
+
 void offer_tool(catalog& to, bridge& by, const bridge_spec& spec, json::view from,
                 offered_names& names) {
     const std::string inner(from["name"].str());
@@ -92,6 +97,9 @@ void offer_tool(catalog& to, bridge& by, const bridge_spec& spec, json::view fro
     }
     tool_builder tool = to.tool(outer);
     names.tools.push_back(outer);
+    if (const std::string_view page = page_of(from["_meta"]); !page.empty()) {
+        names.pages.emplace_back(page);
+    }
     pass_on(tool, from);
     tool.input(usable(spec, outer, from["inputSchema"]));
     if (from["outputSchema"].is_object()) {

@@ -16,11 +16,12 @@ namespace pillion::sidecar {
 
 class bridge;
 
-// The names under which it was registered.
+// The names under which it was registered, and the URIs of the pages that its tools have.
 struct offered_names {
     std::vector<std::string> tools;
     std::vector<std::string> prompts;
     std::vector<std::string> templates;
+    std::vector<std::string> pages;
 };
 
 // Registers all that it offers; what has a name already is left out, with a line in the log.

@@ -21,6 +21,10 @@ SHOWN = {"annotations": {"audience": ["user"], "priority": 0.5,
                          "lastModified": "2026-01-01T00:00:00Z"},
          "_meta": {"ui": {"csp": {"connectDomains": ["https://x.example"]}},
                    "io.modelcontextprotocol/own": 1}}
+# Pages of tools (MCP Apps), which no list has.
+PAGES = {"count": {"_meta": {"ui": {"resourceUri": "hidden://count"}}},
+         "tell": {"_meta": {"ui/resourceUri": "hidden://tell"}},
+         "big": {"_meta": {"ui": {"resourceUri": "hidden://big"}}}}
 LEVELS = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
 ICONS = [{"src": "javascript:alert(1)"},
          {"src": "https://x.example/bridged.png", "mimeType": "image/png",
@@ -136,7 +140,8 @@ class Server:
         # Three to a page.
         begin = int(params.get("cursor", 0))
         page = [{"name": name, "description": "d", "inputSchema": self.schema_of(name),
-                 **self.icons_of(name)} for name in self.names[begin:begin + 3]]
+                 **self.icons_of(name), **PAGES.get(name, {})}
+                for name in self.names[begin:begin + 3]]
         more = {"nextCursor": str(begin + 3)} if begin + 3 < len(self.names) else {}
         self.answer(identifier, {"tools": page, **more, **self.cached()})
 

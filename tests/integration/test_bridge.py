@@ -157,6 +157,14 @@ def test_a_link_leads_to_who_named_it(start_pillion, make_client, tmp_path):
     assert read_text(client, note) == "ours"
 
 
+def test_pages_of_tools_can_be_read(bridge, make_client, rev):
+    """Servers may leave them out of their lists (MCP Apps); nobody could be shown them."""
+    client = make_client(rev, bridge("D", "    deny: [big]\n").server).open()
+    for name in ("count", "tell"):
+        assert read_text(client, f"hidden://{name}") == f"memo hidden://{name}"
+    assert cannot_read(client, "hidden://big")
+
+
 def test_a_link_is_forgotten_with_its_server(bridge, make_client):
     behind = bridge("D")
     client = make_client("E", behind.server).open()

@@ -39,6 +39,25 @@ TEST(bridge_links, what_one_client_was_told_is_for_no_other) {
     EXPECT_EQ(links.server_of("x://1", "session 2"), "");
 }
 
+// What definitions name stays while they do, and leads nowhere else.
+TEST(bridge_links, what_a_definition_names_is_its_server_s) {
+    bridge_links links;
+    links.note("b", "session 1", {"ui://1"});
+    links.define("a", {"ui://1", "ui://2", ""});
+    links.define("b", {"ui://2", "ui://3"});
+    EXPECT_EQ(links.server_of("ui://1", "session 1"), "a");
+    EXPECT_EQ(links.server_of("ui://2", ""), "a");
+    EXPECT_EQ(links.server_of("ui://3", ""), "b");
+    EXPECT_FALSE(links.owns(""));
+    links.define("a", {"ui://4"});
+    EXPECT_EQ(links.server_of("ui://1", "session 1"), "b");
+    EXPECT_TRUE(links.owns("ui://4"));
+    EXPECT_FALSE(links.owns("ui://2"));
+    links.forget("a");
+    EXPECT_FALSE(links.owns("ui://4"));
+    EXPECT_TRUE(links.owns("ui://3"));
+}
+
 // A server that names more and more takes no more memory, and no other server's place.
 TEST(bridge_links, the_one_named_longest_ago_makes_room) {
     bridge_links links;
