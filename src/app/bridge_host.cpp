@@ -18,7 +18,8 @@ void bridge_host::bring_up(io::reactor& loop, const std::vector<sidecar::bridge_
         return what.argv.empty() ? sidecar::link_to_url(home, helpers_, what)
                                  : sidecar::link_to_child(home, what);
     };
-    bridge_ = std::make_unique<sidecar::bridge>(server_, server_.state().bridged, link);
+    bridge_ = std::make_unique<sidecar::bridge>(server_, server_.state().bridged, shared_.changes(),
+                                                link);
     bridge_->start(loop, all);
     const std::int64_t until = loop.now_ns() + patience_ns;
     while (!bridge_->settled() && loop.now_ns() < until && !io::signal_watch::end_is_pending()) {

@@ -11,14 +11,16 @@
 
 #include "io/blocking_pool.hpp"
 #include "io/reactor.hpp"
+#include "mcp/service.hpp"
 #include "sidecar/bridge.hpp"
 
 namespace pillion::app {
 
 class bridge_host {
  public:
-    // What the servers offer is registered with `of`. Both must outlive this.
-    bridge_host(server& of, io::offload& helpers) noexcept : server_(of), helpers_(helpers) {}
+    // What the servers offer is registered with `of`, which `shared` serves. All must outlive this.
+    bridge_host(server& of, const mcp::service& shared, io::offload& helpers) noexcept
+        : server_(of), shared_(shared), helpers_(helpers) {}
 
     // Starts the servers, and turns the loop until all have started or failed to, for a while:
     // those that take longer are offered when they come. A signal that asks for the end ends that,
@@ -32,6 +34,7 @@ class bridge_host {
 
  private:
     server& server_;
+    const mcp::service& shared_;
     io::offload& helpers_;
     std::unique_ptr<sidecar::bridge> bridge_;
 };

@@ -90,7 +90,7 @@ class http_runner {
         : state_(s.state()),
           config_(std::move(start), offer_of(s)),
           service_(std::move(registered), s, pool_, set().threads, set().service),
-          bridge_(s, pool_),
+          bridge_(s, service_, pool_),
           follower_(set().ready_follow, set().ready_interval_ms) {
         std::vector<mcp::ready_check> checks = state_.checks;
         for (mcp::ready_check& one : follower_.checks()) {

@@ -36,7 +36,7 @@ class stdio_runner {
           service_(std::move(registered), s, pool_, 1, set().service),
           loop_(std::move(with)),
           engine_(std::make_unique<mcp::engine>(service_, loop_, 0)),
-          bridge_(s, pool_),
+          bridge_(s, service_, pool_),
           renewed_(
               loop_, [this] { reload(); }, limits::tls_files_quiet_ms),
           limit_(&stdio_runner::on_limit, this) {

@@ -43,6 +43,21 @@ std::size_t change_board::uris() const {
     return resources_.size();
 }
 
+std::vector<std::string> change_board::followed() const {
+    std::vector<std::string> all;
+    const std::lock_guard lock(mutex_);
+    all.reserve(resources_.size());
+    for (const auto& one : resources_) {
+        all.push_back(one.first);
+    }
+    return all;
+}
+
+bool change_board::is_followed(std::string_view uri) const {
+    const std::lock_guard lock(mutex_);
+    return resources_.find(uri) != resources_.end();
+}
+
 bool change_board::note(change what, std::string_view uri) {
     const std::lock_guard lock(mutex_);
     record* r = nullptr;

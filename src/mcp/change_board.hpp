@@ -36,8 +36,10 @@ class change_board {
     // last.
     bool add(std::string_view uri);
     bool remove(std::string_view uri);
-    // Resources that somebody wants to hear of.
+    // Resources that somebody wants to hear of: how many, which, and whether this is one of them.
     std::size_t uris() const;
+    std::vector<std::string> followed() const;
+    bool is_followed(std::string_view uri) const;
 
     // It has changed. False when that is a resource that nobody subscribes to.
     bool note(change what, std::string_view uri);

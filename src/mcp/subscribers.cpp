@@ -16,26 +16,24 @@ resource_provider* subscribers::owner_of(std::string_view uri) const noexcept {
 }
 
 void subscribers::add(std::string_view uri) {
-    resource_provider* const owner = owner_of(uri);
-    if (owner == nullptr) {
-        board_.add(uri);
-        return;
-    }
     const std::lock_guard lock(mutex_);
     if (board_.add(uri)) {
-        owner->subscribed(uri, true);
+        tell_owner(uri, true);
     }
 }
 
 void subscribers::remove(std::string_view uri) {
-    resource_provider* const owner = owner_of(uri);
-    if (owner == nullptr) {
-        board_.remove(uri);
-        return;
-    }
     const std::lock_guard lock(mutex_);
     if (board_.remove(uri)) {
-        owner->subscribed(uri, false);
+        tell_owner(uri, false);
+    }
+}
+
+// Asked for when the board knows: a provider that comes to have the resource meanwhile, and then
+// reads the board (sidecar/bridge), hears of it by one or the other.
+void subscribers::tell_owner(std::string_view uri, bool on) {
+    if (resource_provider* const owner = owner_of(uri)) {
+        owner->subscribed(uri, on);
     }
 }
 

@@ -30,6 +30,7 @@ class subscribers {
     void remove(std::string_view uri);
 
  private:
+    void tell_owner(std::string_view uri, bool on);
     resource_provider* owner_of(std::string_view uri) const noexcept;
 
     const std::vector<std::shared_ptr<resource_provider>> providers_;

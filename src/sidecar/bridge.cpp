@@ -1,6 +1,8 @@
 #include "sidecar/bridge.hpp"
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <utility>
 
 #include "base/assert.hpp"
@@ -36,8 +38,9 @@ struct bridge::kept_server {
         : it(loop, what, std::move(make), listener) {}
 };
 
-bridge::bridge(server& host, std::shared_ptr<bridge_resources> resources, linker make)
-    : host_(host), resources_(std::move(resources)), make_(std::move(make)) {
+bridge::bridge(server& host, std::shared_ptr<bridge_resources> resources,
+               const mcp::change_board& board, linker make)
+    : host_(host), resources_(std::move(resources)), board_(board), make_(std::move(make)) {
     resources_->read_by(this);
 }
 
@@ -215,13 +218,31 @@ void bridge::offer_resources(server_list::iterator from) {
         resources_->set((*it)->it.spec().name, (*it)->lists[list_kind::resources],
                         (*it)->lists[list_kind::templates]);
     }
-    // Who wants to hear of a resource goes on hearing of it, whichever server has it now.
-    for (auto it = from; it != servers_.end(); ++it) {
-        for (const std::string& uri : resources_->wanted_of((*it)->it.spec().name)) {
-            (*it)->it.subscribe(uri, true);
+    follow();
+    host_.resources_changed();
+}
+
+// Who wants to hear of a resource hears of it, whichever server has it now, and whether or not one
+// had it when he came. Whoever comes or goes from now on is looked after.
+void bridge::follow() {
+    std::map<std::string, std::set<std::string>> wanted;  // by the server
+    for (std::string& uri : board_.followed()) {
+        std::string name = resources_->server_of(uri);
+        if (!name.empty()) {
+            wanted[std::move(name)].insert(std::move(uri));
         }
     }
-    host_.resources_changed();
+    for (const auto& one : servers_) {
+        one->it.follow(wanted[one->it.spec().name]);
+    }
+}
+
+void bridge::look_after(const std::string& server_name, std::string uri) {
+    with(server_name, [this, uri = std::move(uri)](server_group* at) {
+        if (at != nullptr && resources_->server_of(uri) == at->spec().name) {
+            at->subscribe(uri, board_.is_followed(uri));
+        }
+    });
 }
 
 void bridge::withdraw(kept_server& one) {

@@ -18,6 +18,7 @@
 
 #include "base/unique_function.hpp"
 #include "io/reactor.hpp"
+#include "mcp/change_board.hpp"
 #include "sidecar/bridge_resources.hpp"
 #include "sidecar/parked_calls.hpp"
 #include "sidecar/server_group.hpp"
@@ -30,8 +31,10 @@ class bridge final : private upstream_listener {
     // Makes the way to one server.
     using linker = std::function<std::unique_ptr<server_link>(io::reactor&, const bridge_spec&)>;
 
-    // `host` offers what the servers do; `resources` was given to it. All must outlive this.
-    bridge(server& host, std::shared_ptr<bridge_resources> resources, linker make);
+    // `host` offers what the servers do; `resources` was given to it, and `board` says which of
+    // them somebody wants to hear of. All must outlive this.
+    bridge(server& host, std::shared_ptr<bridge_resources> resources,
+           const mcp::change_board& board, linker make);
     bridge(const bridge&) = delete;
     bridge& operator=(const bridge&) = delete;
     // REQUIRES: idle().
@@ -54,6 +57,8 @@ class bridge final : private upstream_listener {
 
     // Runs `job` at home with the servers of that name, or with null. False: the bridge is closed.
     bool with(const std::string& server_name, base::unique_function<void(server_group*)> job);
+    // Somebody wants to hear of that resource of that server now, or nobody does any more.
+    void look_after(const std::string& server_name, std::string uri);
     parked_calls& parked() noexcept { return parked_; }
     bridge_links& links() noexcept { return *resources_->links(); }
 
@@ -67,6 +72,7 @@ class bridge final : private upstream_listener {
     void add(const bridge_spec& what);
     void offer(server_list::iterator from);
     void offer_resources(server_list::iterator from);
+    void follow();
     void withdraw(kept_server& one);
     server_group* find(const std::string& name) noexcept;
     void bury();
@@ -74,6 +80,7 @@ class bridge final : private upstream_listener {
 
     server& host_;
     std::shared_ptr<bridge_resources> resources_;
+    const mcp::change_board& board_;
     linker make_;
     io::reactor* home_ = nullptr;
     std::thread::id home_thread_;

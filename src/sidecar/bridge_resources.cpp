@@ -1,8 +1,6 @@
 #include "sidecar/bridge_resources.hpp"
 
-#include <algorithm>
 #include <array>
-#include <iterator>
 #include <utility>
 
 #include "base/arena.hpp"
@@ -65,14 +63,6 @@ bridge* bridge_resources::reader() const {
     return bridge_;
 }
 
-std::vector<std::string> bridge_resources::wanted_of(const std::string& server) const {
-    std::vector<std::string> all;
-    const std::lock_guard lock(mutex_);
-    std::copy_if(wanted_.begin(), wanted_.end(), std::back_inserter(all),
-                 [&](const std::string& uri) { return find_server(uri) == server; });
-    return all;
-}
-
 std::string bridge_resources::server_of(std::string_view uri) const {
     const std::lock_guard lock(mutex_);
     return find_server(uri);
@@ -127,23 +117,13 @@ task<resource_result> bridge_resources::read(context& ctx, std::string_view uri)
     co_return co_await read_resource(*by, server, ctx, uri);
 }
 
-void bridge_resources::subscribed(std::string_view uri, bool on) {
+// What counts is what the board says when the server's loop comes to it: the resource may have gone
+// to another server by then.
+void bridge_resources::subscribed(std::string_view uri, bool /*on*/) {
     bridge* const by = reader();
     const std::string server = server_of(uri);
-    {
-        const std::lock_guard lock(mutex_);
-        if (on) {
-            wanted_.emplace(uri);
-        } else {
-            wanted_.erase(std::string(uri));
-        }
-    }
     if (by != nullptr && !server.empty()) {
-        by->with(server, [uri = std::string(uri), on](server_group* at) {
-            if (at != nullptr) {
-                at->subscribe(uri, on);
-            }
-        });
+        by->look_after(server, std::string(uri));
     }
 }
 

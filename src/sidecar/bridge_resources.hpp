@@ -9,7 +9,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,8 +28,8 @@ class bridge_resources final : public resource_provider {
     void set(const std::string& server, const std::vector<std::string>& entries,
              const std::vector<std::string>& templates);
     void remove(const std::string& server);
-    // Those of its resources that somebody wants to hear of.
-    std::vector<std::string> wanted_of(const std::string& server) const;
+    // The server that has it; empty: none.
+    std::string server_of(std::string_view uri) const;
     // Who reads; null: nobody does any more.
     void read_by(bridge* who);
     // What the servers name without listing it; to be provided after all other resources.
@@ -59,8 +58,6 @@ class bridge_resources final : public resource_provider {
         mcp::uri_template form;
     };
 
-    // The server that has it; empty: none.
-    std::string server_of(std::string_view uri) const;
     std::string find_server(std::string_view uri) const;
     bridge* reader() const;
 
@@ -68,7 +65,6 @@ class bridge_resources final : public resource_provider {
     mutable std::mutex mutex_;  // guards all below
     std::map<std::string, entry, std::less<>> entries_;
     std::vector<pattern> patterns_;
-    std::set<std::string> wanted_;  // whoever has them, or had them before a reload
     bridge* bridge_ = nullptr;
 };
 

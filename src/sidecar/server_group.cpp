@@ -164,4 +164,11 @@ void server_group::subscribe(const std::string& uri, bool on) {
     }
 }
 
+void server_group::follow(const std::set<std::string>& uris) {
+    first_.follow(uris);
+    for (const auto& one : owned_) {
+        one.second->follow(uris);
+    }
+}
+
 }  // namespace pillion::sidecar

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,6 +55,7 @@ class server_group {
                 std::string_view message);
     // Of all: each client's own one has the resource, too.
     void subscribe(const std::string& uri, bool on);
+    void follow(const std::set<std::string>& uris);
 
  private:
     using server_map = std::map<std::string, std::unique_ptr<upstream_server>>;

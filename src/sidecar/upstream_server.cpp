@@ -393,6 +393,25 @@ void upstream_server::subscribe(const std::string& uri, bool on) {
     send_subscription(uri, on);
 }
 
+void upstream_server::follow(const std::set<std::string>& uris) {
+    const std::set<std::string> before = std::exchange(subscribed_, uris);
+    if (!up() || before == uris) {
+        return;
+    }
+    if (modern_) {
+        return listen();
+    }
+    const auto tell = [this](const auto& those, const auto& others, bool on) {
+        for (const std::string& uri : those) {
+            if (!others.contains(uri)) {
+                send_subscription(uri, on);
+            }
+        }
+    };
+    tell(before, uris, false);
+    tell(uris, before, true);
+}
+
 void upstream_server::send_subscription(const std::string& uri, bool on) {
     if (lists_.subscriptions) {
         json::builder b;

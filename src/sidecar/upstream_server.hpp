@@ -97,6 +97,8 @@ class upstream_server final : private rpc_side, private link_reader {
     void refuse(std::uint64_t number, int code, std::string_view message);
     // Whether somebody wants to hear of changes of that resource.
     void subscribe(const std::string& uri, bool on);
+    // … and of which of all: of no others.
+    void follow(const std::set<std::string>& uris);
 
  private:
     // What it does at present.

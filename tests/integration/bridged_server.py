@@ -44,6 +44,7 @@ class Server:
         self.listening = []
         self.names = list(NAMES)
         self.level = "debug"
+        self.uris = ["memo://one"]
 
     def note(self, text):
         if self.journal:
@@ -178,7 +179,8 @@ class Server:
 
     def do_resources_list(self, identifier, _):
         self.answer(identifier, {"resources": [
-            {"uri": "memo://one", "name": "one", "mimeType": "text/plain"},
+            *({"uri": uri, "name": uri.split("/")[-1], "mimeType": "text/plain"}
+              for uri in self.uris),
             {"uri": "ui://page", "name": "page", **SHOWN, "icons": ICONS}], **self.cached()})
 
     def do_resources_templates_list(self, identifier, _):
@@ -204,10 +206,14 @@ class Server:
         self.note(f"subscribed {params['uri']}")
         self.answer(identifier, {})
 
-    do_resources_unsubscribe = do_resources_subscribe
+    def do_resources_unsubscribe(self, identifier, params):
+        self.note(f"unsubscribed {params['uri']}")
+        self.answer(identifier, {})
 
     def do_subscriptions_listen(self, identifier, params):
-        for uri in params["notifications"].get("resourceSubscriptions", []):
+        uris = params["notifications"].get("resourceSubscriptions", [])
+        self.note("listened to" + "".join(" " + uri for uri in uris))
+        for uri in uris:
             self.note(f"subscribed {uri}")
         self.listening.append(identifier)
         self.tell("notifications/subscriptions/acknowledged",
@@ -301,8 +307,14 @@ class Server:
         self.text(identifier, "quiet")
 
     def tool_change(self, identifier, _, arguments):
-        self.names.append(arguments["name"])
-        self.tell("notifications/tools/list_changed")
+        """Another tool, or a resource that comes or goes."""
+        if "name" in arguments:
+            self.names.append(arguments["name"])
+            self.tell("notifications/tools/list_changed")
+        else:
+            self.uris = [uri for uri in self.uris if uri != arguments["resource"]] + [
+                uri for uri in [arguments["resource"]] if uri not in self.uris]
+            self.tell("notifications/resources/list_changed")
         self.text(identifier, "changed")
 
     def tool_touch(self, identifier, _, arguments):

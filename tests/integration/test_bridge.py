@@ -656,6 +656,68 @@ def test_subscriptions_outlive_a_reload(bridge, make_client, inner):
     assert message["params"]["uri"] == uri
 
 
+def uris_of(client):
+    return [one["uri"] for one in client.request("resources/list")["resources"]]
+
+
+def follow(client, uri):
+    """A stream that tells of changes of that resource."""
+    if client.rev == "E":
+        return client.listen(resourceSubscriptions=[uri])[0]
+    stream = client.open_stream()
+    client.request("resources/subscribe", {"uri": uri})
+    return stream
+
+
+# The server was never told: not then, and not for those who subscribed after him.
+def test_who_subscribes_before_it_has_the_resource_hears_of_it(bridge, make_client, rev, inner):
+    behind, uri = bridge(inner), "memo://two"
+    client, other = make_client(rev, behind.server).open(), make_client("D", behind.server).open()
+    stream = follow(client, uri)
+    assert called(other, "inner__change", {"resource": uri}) == "changed"
+    behind.wait_for("subscribed " + uri)
+    assert called(other, "inner__touch", {"uri": uri}) == "touched"
+    message = client.next_message(stream)
+    if message["method"] == "notifications/resources/list_changed":  # sessions hear of all
+        message = client.next_message(stream)
+    assert message["method"] == "notifications/resources/updated"
+    assert message["params"]["uri"] == uri
+
+
+# It went on telling of what nobody wanted to hear of any more.
+@pytest.mark.parametrize("inner", "DE", indirect=True)
+def test_who_goes_while_it_lacks_the_resource_has_gone(bridge, make_client, inner):
+    behind, uri = bridge(inner), "memo://one"
+    client = make_client("D", behind.server).open()
+    client.request("resources/subscribe", {"uri": uri})
+    behind.wait_for("subscribed " + uri)
+    for there in (False, True):
+        assert called(client, "inner__change", {"resource": uri}) == "changed"
+        wait_until(lambda: (uri in uris_of(client)) == there)
+        if not there:
+            client.request("resources/unsubscribe", {"uri": uri})
+    assert called(client, "inner__echo", {}) == "{}"  # it has read all that was said before
+    told = [one for one in behind.journal() if "subscribed" in one or "listened" in one]
+    assert told[-1] == ("listened to" if inner == "E" else "unsubscribed " + uri)
+
+
+# As above, of one that is down when others are served.
+@pytest.mark.parametrize("inner", "DE", indirect=True)
+def test_who_subscribes_before_it_is_there_hears_of_it(start_pillion, make_client, tmp_path,
+                                                       inner):
+    config, root, journal = (tmp_path / name for name in ("c.yaml", "root", "journal"))
+    root.mkdir()
+    config.write_text(json.dumps({"servers": {"late": {"command": "sh", "args": [
+        "-c", f"test -e '{tmp_path}/now' && exec \"$0\" \"$@\"", sys.executable, str(SCRIPT),
+        inner, str(journal)]}}}), encoding="utf-8")
+    client = make_client("E", start_pillion("--config", config, "--root", root)).open()
+    stream = follow(client, "memo://one")
+    (tmp_path / "now").touch()
+    wait_until(lambda: journal.exists() and "subscribed memo://one" in journal.read_text("utf-8"))
+    assert called(client, "late__touch", {"uri": "memo://one"}) == "touched"
+    assert client.next_message(stream)["params"]["uri"] == "memo://one"
+
+
 # What it had hidden stayed away until the next start.
 def test_a_server_that_goes_leaves_its_names_to_others(start_pillion, make_client, tmp_path):
     config, root = tmp_path / "c.yaml", tmp_path / "root"

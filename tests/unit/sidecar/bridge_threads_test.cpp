@@ -39,12 +39,16 @@ constexpr std::size_t servers = 2 * clients;
 struct seen_counts {
     std::atomic<int> calls{0};
     std::atomic<int> cancels{0};
+    // By server: how many of its lives are there and are to tell of its resource.
+    std::atomic<int> followed[servers]{};
 };
 
 // A server of 2025-11-25 in this process. It says what it has to say in a later turn.
 class scripted_link final : public server_link {
  public:
-    scripted_link(io::reactor& loop, seen_counts& seen) : loop_(loop), seen_(seen) {}
+    scripted_link(io::reactor& loop, seen_counts& seen, const std::string& name)
+        : loop_(loop), seen_(seen), number_(static_cast<std::size_t>(name[1] - '0')) {}
+    ~scripted_link() override { follow(false); }
 
     void start(link_reader& reader) override { reader_ = &reader; }
     void send(std::string message) override {
@@ -70,8 +74,9 @@ class scripted_link final : public server_link {
     }
     void request(const std::string& id, std::string_view method, json::view params) {
         if (method == "initialize") {
-            answer(id, R"({"protocolVersion":"2025-11-25","capabilities":{"tools":{}},)"
-                       R"("serverInfo":{"name":"s","version":"1"}})");
+            answer(id,
+                   R"({"protocolVersion":"2025-11-25","capabilities":{"tools":{},)"
+                   R"("resources":{"subscribe":true}},"serverInfo":{"name":"s","version":"1"}})");
         } else if (method == "tools/list") {
             std::string tools;
             for (const char* const name :
@@ -80,6 +85,11 @@ class scripted_link final : public server_link {
                          R"(","inputSchema":{"type":"object"}})";
             }
             answer(id, R"({"tools":[)" + tools + "]}");
+        } else if (method == "resources/list") {
+            answer(id, R"({"resources":[{"uri":"r://one","name":"one"}]})");
+        } else if (method.starts_with("resources/") && method.ends_with("subscribe")) {
+            follow(method == "resources/subscribe");
+            answer(id, "{}");
         } else if (method == "tools/call") {
             ++seen_.calls;
             call(id, params);
@@ -90,6 +100,7 @@ class scripted_link final : public server_link {
                 R"(,"error":{"code":-32601,"message":"Method not found"}})");
         }
     }
+    void follow(bool on) { seen_.followed[number_] += int(on) - int(std::exchange(followed_, on)); }
     void call(const std::string& id, json::view params) {
         const std::string_view name = params["name"].str();
         const std::string token = json_text(params["_meta"]["progressToken"]);
@@ -150,12 +161,14 @@ class scripted_link final : public server_link {
 
     io::reactor& loop_;
     seen_counts& seen_;
+    std::size_t number_;
     link_reader* reader_ = nullptr;
     std::vector<std::string> said_;
     std::string asking_;
     int babbles_ = 0;  // before it answers
     int asked_ = 0;
     bool ending_ = false;
+    bool followed_ = false;
     io::timer timer_{&scripted_link::on_timer, this};
 };
 
@@ -254,10 +267,10 @@ class bridged_shards {
         one.close();
     }
     void bring_up(io::reactor& home) {
-        const auto make = [this](io::reactor& loop, const bridge_spec&) {
-            return std::make_unique<scripted_link>(loop, seen);
+        const auto make = [this](io::reactor& loop, const bridge_spec& what) {
+            return std::make_unique<scripted_link>(loop, seen, what.name);
         };
-        bridge_ = std::make_unique<bridge>(host_, host_.state().bridged, make);
+        bridge_ = std::make_unique<bridge>(host_, host_.state().bridged, service_->changes(), make);
         bridge_->start(home, all_specs());
         while (!bridge_->settled()) {
             home.run_one(1'000'000);
@@ -284,17 +297,28 @@ class caller {
 
     // Sends a call; the connection, or -1 where nobody listens.
     int begin(const std::string& tool, const std::string& more = {}) const {
-        using mcp::testing::http_request;
         const std::string name = prefix_ + tool;
+        return send("tools/call", name,
+                    R"("name":")" + name + R"(","arguments":{"text":"hello"})" + more);
+    }
+    // The same of a stream that tells of the resource; it has begun.
+    int listen() const {
+        const int fd = send("subscriptions/listen", "",
+                            R"("notifications":{"resourceSubscriptions":["r://one"]})");
+        char first = 0;
+        EXPECT_EQ(::recv(fd, &first, 1, MSG_PEEK), 1);
+        return fd;
+    }
+    int send(const std::string& method, const std::string& name, const std::string& params) const {
+        using mcp::testing::http_request;
         const std::string body =
-            R"({"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":")" + name +
-            R"(","arguments":{"text":"hello"})" + more +
+            R"({"jsonrpc":"2.0","id":1,"method":")" + method + R"(","params":{)" + params +
             R"(,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","progressToken":1,)"
             R"("io.modelcontextprotocol/logLevel":"info",)"
             R"("io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}}}}}})";
         std::string request = http_request("POST",
                                            {{"MCP-Protocol-Version", "2026-07-28"},
-                                            {"Mcp-Method", "tools/call"},
+                                            {"Mcp-Method", method},
                                             {"Mcp-Name", name},
                                             {"Connection", "close"}},
                                            body);
@@ -462,6 +486,54 @@ TEST(bridge_threads, servers_die_and_change_while_they_are_called) {
     over = true;
     changing.join();
     EXPECT_GT(good, 0);
+    on.end();
+}
+
+// All servers have the resource: it is that of the first of them. Whoever came or went while it was
+// nobody's, or was on its way to another one, was forgotten.
+TEST(bridge_threads, who_follows_a_resource_comes_and_goes_while_it_moves) {
+    bridged_shards on;
+    std::atomic<bool> over{false};
+    const auto change = [&on](bool without_first) {
+        std::latch done{1};
+        on.at_home([&](bridge& b) {
+            std::vector<bridge_spec> all = all_specs();
+            all.erase(all.begin(), all.begin() + (without_first ? 1 : 0));
+            b.change(all);
+            done.count_down();
+        });
+        done.wait();
+    };
+    std::thread changing([&] {
+        for (int i = 1; !over; ++i) {
+            change(i % 2 == 1);
+        }
+    });
+    at_once(on, [](const caller& c, const caller&) {
+        for (int i = 0; i < 25; ++i) {
+            ::close(c.listen());
+        }
+    });
+    over = true;
+    changing.join();
+    change(false);
+    // Until it is that one alone, or none.
+    const auto wait_for = [&on](std::size_t which) {
+        for (std::size_t i = 0; i < servers; ++i) {
+            while (on.seen.followed[i] != (i == which ? 1 : 0)) {
+                std::this_thread::yield();
+            }
+        }
+    };
+    wait_for(servers);
+    const int fd = caller(on, 0).listen();
+    wait_for(0);
+    change(true);
+    wait_for(1);
+    change(false);
+    wait_for(0);
+    ::close(fd);
+    wait_for(servers);
     on.end();
 }
 

@@ -180,6 +180,32 @@ TEST(upstream_server, a_server_of_2026) {
     EXPECT_EQ(s.updated, "u://1");
 }
 
+TEST(upstream_server, of_what_others_follow_it_is_told_what_has_changed) {
+    scripted s;
+    s.become_legacy(R"({"resources":{"subscribe":true}})");
+    s.it->follow({"u://1", "u://2"});  // before it is up
+    for (const char* const list : {R"({"resources":[]})", R"({"resourceTemplates":[]})"}) {
+        s.next();
+        s.answer(list);
+    }
+    EXPECT_TRUE(s.it->up());
+    std::string told;
+    const auto tell = [&] {
+        for (told.clear(); !s.sent.empty(); told += ' ') {
+            const std::string uri = s.sent[0].substr(s.sent[0].find("u://"), 5);
+            told += s.next().substr(10) + ' ' + uri;
+        }
+        return told;
+    };
+    EXPECT_EQ(tell(), "subscribe u://1 subscribe u://2 ");
+    s.it->follow({"u://2", "u://3"});
+    EXPECT_EQ(tell(), "unsubscribe u://1 subscribe u://3 ");
+    s.it->follow({"u://2", "u://3"});
+    EXPECT_EQ(tell(), "");
+    s.it->follow({});
+    EXPECT_EQ(tell(), "unsubscribe u://2 unsubscribe u://3 ");
+}
+
 TEST(upstream_server, silence_is_of_the_earlier_era) {
     scripted s;
     s.it->start();
