@@ -99,6 +99,7 @@ class http_link final : public server_link, private exchange_listener {
     std::optional<client::url> to_;     // old: where messages are posted
     std::deque<http_message> waiting_;  // old: until that is known
     std::string why_;
+    bool gap_ = false;  // the stream that it speaks on by itself is away
     bool ending_ = false;
     bool leaving_ = false;   // the server has forgotten the session
     bool farewell_ = false;  // the session is being ended
@@ -209,6 +210,9 @@ void http_link::bury(http_exchange& one) noexcept {
 void http_link::on_head(http_exchange& of, const client::answer& head) {
     if (of.message.method == "initialize" && head.status / 100 == 2) {
         session_ = head.field;
+    }
+    if (of.is_stream() && of.has_events() && std::exchange(gap_, false)) {
+        reader_->on_gap();
     }
 }
 
@@ -358,6 +362,7 @@ void http_link::stream_over(http_exchange& of, const client::answer& got) {
         return lose_session(of);
     }
     if (good || got.status >= 500 || !got.fault.empty()) {
+        gap_ = true;
         return of.ask_again();
     }
     bury(of);  // it has none

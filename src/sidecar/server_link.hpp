@@ -22,6 +22,8 @@ class link_reader {
     // The server has forgotten the session, and the link ends. That request, if it is not 0, was
     // not looked at: it may go again.
     virtual void on_session_lost(std::uint64_t number) = 0;
+    // What the server says by itself could not be heard for a while, and can be again.
+    virtual void on_gap() = 0;
     // Last call: nothing is in flight any more, and the link may be destroyed in it. `why` says in
     // words for our log and for errors what ended it.
     virtual void on_end(std::string why) = 0;

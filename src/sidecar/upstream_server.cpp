@@ -17,7 +17,8 @@ namespace {
 // (REVISIONS §2.5).
 constexpr std::int64_t probe_timeout_ms = 3000;
 constexpr std::size_t entries_max = 10'000;
-// How long it is until a stream of changes that has ended is asked for again, at first and at most.
+// How long it is until a stream of changes that has ended is asked for again, and the lists with
+// it, at first and at most.
 constexpr std::int64_t listen_again_ms = 1000;
 constexpr std::int64_t listen_again_ms_max = 60'000;
 constexpr const char* newest = "2026-07-28";
@@ -344,6 +345,18 @@ void upstream_server::listening_over(const rpc_answer& what) {
         what.error["code"].i64() == std::int64_t{rpc::method_not_found}) {
         return;
     }
+    ask_for_all_later();
+}
+
+// In a session the link takes the stream of changes up again. One that is always cut at once would
+// have its lists asked for without end.
+void upstream_server::on_gap() {
+    if (!listen_timer_.armed()) {
+        ask_for_all_later();
+    }
+}
+
+void upstream_server::ask_for_all_later() {
     const std::int64_t lasted_ms = loop_.now_ns() / 1'000'000 - listening_since_ms_;
     const bool first = listen_delay_ms_ == 0 || lasted_ms > listen_again_ms_max;
     listen_delay_ms_ =
@@ -353,10 +366,10 @@ void upstream_server::listening_over(const rpc_answer& what) {
 
 void upstream_server::on_listen_timer(io::timer& /*self*/, void* owner) noexcept {
     auto& me = *static_cast<upstream_server*>(owner);
-    if (!me.up()) {
-        return;
+    me.listening_since_ms_ = me.loop_.now_ns() / 1'000'000;
+    if (me.up()) {
+        me.listen();
     }
-    me.listen();
     for (std::size_t i = 0; i < list_kinds; ++i) {
         me.list_again(static_cast<list_kind>(i));
     }

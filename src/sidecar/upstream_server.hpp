@@ -117,6 +117,7 @@ class upstream_server final : private rpc_side, private link_reader {
     void on_message(std::string_view message) override;
     bool waits_for(std::uint64_t number) const override { return peer_.waits_for(number); }
     void on_session_lost(std::uint64_t number) override;
+    void on_gap() override;
     void on_end(std::string why) override;
 
     static void on_timer(io::timer& self, void* owner) noexcept;
@@ -134,6 +135,7 @@ class upstream_server final : private rpc_side, private link_reader {
     void list_again(list_kind kind);
     void listen();
     void listening_over(const rpc_answer& what);
+    void ask_for_all_later();
     void send_subscription(const std::string& uri, bool on);
     void ping();
     void be_used() noexcept { used_ns_ = loop_.now_ns(); }

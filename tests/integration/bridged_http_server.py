@@ -30,7 +30,7 @@ class Server(bridged_server.Server):
 
     def __init__(self, revision, journal):
         super().__init__(revision, journal)
-        self.names += ["forget", "polls", "refuse", "half"]
+        self.names += ["forget", "polls", "refuse", "half", "cut"]
         self.sessions = set()
         self.streams = {}  # by request
         self.tokens = {}
@@ -81,6 +81,12 @@ class Server(bridged_server.Server):
         self.text(identifier, "forgotten")
         self.sessions.clear()
         self.by_itself.put(END)
+
+    def tool_cut(self, identifier, _, arguments):
+        """Ends its own stream, and changes while nobody hears of it."""
+        self.by_itself.put(END)
+        self.names.append(arguments["name"])
+        self.text(identifier, "cut")
 
     def tool_polls(self, identifier, *_):
         """Closes the stream and answers on the one that takes it up."""

@@ -125,6 +125,16 @@ def test_a_session_that_it_has_forgotten_is_made_anew(remote, make_client, inner
     assert len([one for one in behind.journal() if one.startswith("initialized")]) == 4
 
 
+# Its lists were those from before until the next change.
+@pytest.mark.parametrize("inner", "BCD", indirect=True)
+def test_what_changes_while_its_stream_is_away_is_seen(remote, make_client, inner):
+    behind = remote(inner)
+    client = make_client("E", behind.server).open()
+    behind.wait_for("reads")
+    assert called(client, "inner__cut", {"name": "echo2"}) == "cut"
+    wait_until(lambda: "inner__echo2" in names(client))
+
+
 @pytest.mark.parametrize("inner", "D", indirect=True)
 def test_an_answer_is_taken_up_where_it_broke_off(remote, make_client, inner):
     behind = remote(inner)

@@ -18,6 +18,7 @@ struct child_link_test : backend_test, link_reader {
     void on_message(std::string_view message) override { heard.emplace_back(message); }
     bool waits_for(std::uint64_t) const override { return false; }
     void on_session_lost(std::uint64_t) override { ADD_FAILURE(); }
+    void on_gap() override {}
     void on_end(std::string what) override {
         EXPECT_FALSE(ended);
         ended = true;

@@ -100,6 +100,7 @@ struct http_link_test : backend_test, link_reader {
     }
     bool waits_for(std::uint64_t number) const override { return waiting.contains(number); }
     void on_session_lost(std::uint64_t number) override { lost.push_back(number); }
+    void on_gap() override { ++gaps; }
     void on_end(std::string what) override {
         EXPECT_FALSE(ended);
         ended = true;
@@ -224,6 +225,7 @@ struct http_link_test : backend_test, link_reader {
     std::set<std::uint64_t> waiting;
     std::vector<std::string> heard;
     std::vector<std::uint64_t> lost;
+    int gaps = 0;
     std::string why;
     bool ended = false;
 };
@@ -305,6 +307,48 @@ TEST_P(http_link_test, a_stream_that_breaks_is_taken_up) {
     }
     answer(next(), event_reply("id: e2\ndata: " + answer_1 + "\n\n"));
     EXPECT_EQ(hear(), answer_1);
+}
+
+// What it told of meanwhile was never known.
+TEST_P(http_link_test, a_stream_of_its_own_that_was_away_is_told_of) {
+    begin_session();
+    send(initialized);
+    answer(next(), json_reply("", 202));
+    // It is not there at first: what it said before is not known either.
+    answer(next(), json_reply("", 503));
+    const std::string head = open_stream("retry: 1\ndata: {\"method\":\"n\"}\n\n");
+    for (int i = 1; i <= 3; ++i) {
+        const asked stream = next();
+        EXPECT_TRUE(stream.head.starts_with("get /mcp ")) << stream.head;
+        EXPECT_EQ(gaps, i - 1);
+        answer(stream, head);
+        EXPECT_EQ(hear(), R"({"method":"n"})");
+        EXPECT_EQ(gaps, i);
+    }
+    // One that has none any more is left alone.
+    answer(next(), json_reply("", 405));
+    turns(3);
+    EXPECT_EQ(gaps, 3);
+    farewell();
+}
+
+TEST_P(http_link_test, a_server_without_a_stream_has_no_gap) {
+    for (const bool has_one : {false, true}) {
+        begin_session();
+        send(initialized);
+        answer(next(), json_reply("", 202));
+        const asked stream = next();
+        if (has_one) {
+            say(stream, open_stream("data: {\"method\":\"n\"}\n\n"));
+            EXPECT_EQ(hear(), R"({"method":"n"})");
+        } else {
+            answer(stream, json_reply("", 405));
+            turns(3);
+        }
+        EXPECT_EQ(gaps, 0);
+        farewell();
+        it.reset();
+    }
 }
 
 // Without an id there is nothing to go on from.

@@ -127,6 +127,40 @@ TEST(upstream_server, a_server_with_sessions) {
     EXPECT_EQ(s.it->offers()[list_kind::tools].size(), 1U);
 }
 
+// A server that closes its stream at once, again and again, was not to be asked as often.
+TEST(upstream_server, after_gaps_in_what_it_says_it_is_asked_less_and_less_often) {
+    scripted s;
+    s.become_legacy();
+    EXPECT_EQ(s.next(), "tools/list");
+    s.answer(R"({"tools":[]})");
+    int asked = 0;
+    const auto pass_seconds = [&s, &asked](int seconds, bool with_gaps) {
+        for (int i = 0; i < seconds; ++i) {
+            if (with_gaps) {
+                s.reader->on_gap();
+            }
+            s.pass(1000);
+            while (!s.sent.empty()) {
+                const std::string method = s.next();
+                asked += method == "tools/list" ? 1 : 0;
+                s.answer(method == "ping" ? "{}" : R"({"tools":[{"name":"a"}]})");
+            }
+        }
+        return std::exchange(asked, 0);
+    };
+    s.reader->on_gap();
+    EXPECT_EQ(pass_seconds(100, false), 1);
+    EXPECT_EQ(s.it->offers()[list_kind::tools].size(), 1U);
+    const int often = pass_seconds(600, true);
+    EXPECT_GT(often, 5);
+    EXPECT_LT(often, 30);
+    // The last one is not forgotten, and after a while one counts as the first again.
+    s.reader->on_gap();
+    EXPECT_EQ(pass_seconds(130, false), 1);
+    s.reader->on_gap();
+    EXPECT_EQ(pass_seconds(2, false), 1);
+}
+
 // A change told of between the lists of its start was not asked for.
 TEST(upstream_server, what_changes_while_it_is_listed_is_asked_for_when_it_is_up) {
     scripted s;
