@@ -168,7 +168,7 @@ bool bridge::with(const std::string& server_name, base::unique_function<void(ser
 void bridge::on_lists(upstream_server& of) {
     const auto at = std::find_if(servers_.begin(), servers_.end(),
                                  [&of](const auto& kept) { return &kept->it.first() == &of; });
-    if (at == servers_.end() || (*at)->lists.of == of.offers().of) {
+    if (at == servers_.end() || (*at)->lists == of.offers()) {
         return;
     }
     kept_server& one = **at;

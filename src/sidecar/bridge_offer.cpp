@@ -227,8 +227,18 @@ std::string outer_name(const bridge_spec& spec, std::string_view name) {
 
 offered_names offer(catalog& to, bridge& by, const bridge_spec& spec, const offered_lists& lists) {
     offered_names names;
-    for_each(lists[list_kind::tools],
-             [&](json::view one) { offer_tool(to, by, spec, one, names); });
+    std::string only_tasks;
+    for_each(lists[list_kind::tools], [&](json::view one) {
+        if (lists.tasks && one["execution"]["taskSupport"].str() == "required") {
+            const std::string outer = outer_name(spec, one["name"].str());
+            only_tasks.append(only_tasks.empty() || outer.empty() ? "" : ", ").append(outer);
+        } else {
+            offer_tool(to, by, spec, one, names);
+        }
+    });
+    if (!only_tasks.empty()) {
+        leave_out(spec, only_tasks, "it can be called as a task alone, which we do not do");
+    }
     for_each(lists[list_kind::prompts],
              [&](json::view one) { offer_prompt(to, by, spec, lists, one, names); });
     for_each(lists[list_kind::templates],

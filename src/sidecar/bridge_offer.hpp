@@ -1,5 +1,6 @@
 // bridge_offer: what a server behind us offers, registered under the names that the operator wants.
-// A tool whose schema we cannot check is offered all the same: the server checks it.
+// A tool whose schema we cannot check is offered all the same: the server checks it. One that can
+// be called as a task alone is not: calls are handed on as calls.
 //
 // Thread: whoever registers (include/pillion/server.hpp).
 #pragma once

@@ -172,6 +172,7 @@ void upstream_server::note_capabilities(json::view capabilities) {
     loop_.arm_in_ms(timer_, spec_.start_timeout_ms);
     lists_.completions = capabilities["completions"].is_object();
     lists_.subscriptions = capabilities["resources"]["subscribe"].boolean();
+    lists_.tasks = capabilities["tasks"]["requests"]["tools"]["call"].is_object();
     for (std::size_t i = 0; i < list_kinds; ++i) {
         has_[i] = first_ == nullptr && capabilities[names[i].capability].is_object();
     }

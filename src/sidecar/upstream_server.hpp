@@ -35,7 +35,9 @@ struct offered_lists {
     std::array<std::vector<std::string>, list_kinds> of;
     bool completions = false;
     bool subscriptions = false;  // of resources
+    bool tasks = false;          // calls of tools can be some, as they are in 2025-11-25
 
+    bool operator==(const offered_lists&) const = default;
     const std::vector<std::string>& operator[](list_kind kind) const {
         return of[static_cast<std::size_t>(kind)];
     }

@@ -119,7 +119,8 @@ class Server:
     def capabilities(self):
         if "TOOLS_ALONE" in os.environ:
             return {"tools": {"listChanged": True}}
-        return {"tools": {"listChanged": True}, "prompts": {}, "logging": {},
+        tasks = {"tasks": {"requests": {"tools": {"call": {}}}}} if "TASKS" in os.environ else {}
+        return {**tasks, "tools": {"listChanged": True}, "prompts": {}, "logging": {},
                 "resources": {"subscribe": True}, "completions": {}}
 
     def do_initialize(self, identifier, params):
@@ -141,7 +142,7 @@ class Server:
         # Three to a page.
         begin = int(params.get("cursor", 0))
         page = [{"name": name, "description": "d", "inputSchema": self.schema_of(name),
-                 **self.icons_of(name), **PAGES.get(name, {})}
+                 **self.icons_of(name), **self.execution_of(name), **PAGES.get(name, {})}
                 for name in self.names[begin:begin + 3]]
         more = {"nextCursor": str(begin + 3)} if begin + 3 < len(self.names) else {}
         self.answer(identifier, {"tools": page, **more, **self.cached()})
@@ -149,6 +150,11 @@ class Server:
     def schema_of(self, name):
         given = os.environ.get("SCHEMA_OF_ECHO")
         return json.loads(given) if given and name == "echo" else OPEN
+
+    @staticmethod
+    def execution_of(name):
+        only = name in os.environ.get("ONLY_TASKS", "").split()
+        return {"execution": {"taskSupport": "required"}} if only else {}
 
     def icons_of(self, name):
         """Good ones and bad ones."""

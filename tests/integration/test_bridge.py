@@ -408,6 +408,21 @@ def test_two_servers_may_give_different_schemas_one_id(two_with):
     assert reply.result["isError"]
 
 
+# They were listed, and each call of them was refused.
+def test_tools_that_are_called_as_tasks_alone_are_left_out(bridge, make_client):
+    behind = bridge("D", "    env: {TASKS: 'yes', ONLY_TASKS: big noise}\n")
+    client = make_client("E", behind.server).open()
+    tools = all_tools(client)
+    assert "inner__echo" in tools and not {"inner__big", "inner__noise"} & set(tools)
+    [line] = [one for one in behind.server.log if "bridge.left_out" in one]
+    assert "inner__big, inner__noise" in line and "task" in line
+
+
+def test_where_a_server_has_no_tasks_its_tools_are_called_whatever_they_say(bridge, make_client):
+    client = make_client("E", bridge("D", "    env: {ONLY_TASKS: big}\n").server).open()
+    assert called(client, "inner__big", {"bytes": 3}) == "xxx"
+
+
 def test_a_client_s_file_is_taken_as_it_is(start_pillion, make_client, tmp_path):
     known = tmp_path / "claude.json"
     known.write_text("""{
