@@ -1,8 +1,15 @@
 #include "app/bridge_host.hpp"
 
+#include <mutex>
+#include <string>
+#include <utility>
+
 #include "app/server_state.hpp"
 #include "base/log.hpp"
 #include "io/signals.hpp"
+#include "mcp/access_check.hpp"
+#include "mcp/operator_limits.hpp"
+#include "sidecar/bridge_offer.hpp"
 #include "sidecar/child_link.hpp"
 #include "sidecar/http_link.hpp"
 
@@ -28,6 +35,31 @@ void bridge_host::bring_up(io::reactor& loop, const std::vector<sidecar::bridge_
     const std::string faults = bridge_->faults();
     if (!faults.empty()) {
         log::warn("bridge.incomplete", {log::kv("servers", faults)});
+    }
+    note_unknown(all);
+}
+
+// What the configuration says of tools and prompts that servers might have had, and have not. It
+// counts as soon as one has them, but the name may be a wrong one.
+void bridge_host::note_unknown(const std::vector<sidecar::bridge_spec>& all) {
+    std::vector<std::string> warnings;
+    std::string fault;
+    {
+        const std::lock_guard lock(server_.state().update_mutex);
+        detail::definitions& now = server_.state().defs;
+        // Of others prepare() has spoken.
+        const auto was_told = [&all](const std::string& name) {
+            return !sidecar::may_offer(all, name);
+        };
+        // It is put into no definition: all are in use.
+        mcp::apply_operator_limits(now, warnings, now.registrations, was_told);
+        mcp::apply_operator_icons(now, warnings, now.registrations, was_told);
+        if (!mcp::apply_operator_scopes(now, fault, now.registrations, was_told)) {
+            warnings.push_back(std::move(fault));
+        }
+    }
+    for (const std::string& one : warnings) {
+        log::warn("registry.warning", {log::kv("text", one)});
     }
 }
 

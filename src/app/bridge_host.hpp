@@ -33,6 +33,8 @@ class bridge_host {
     bool idle() const noexcept { return bridge_ == nullptr || bridge_->idle(); }
 
  private:
+    void note_unknown(const std::vector<sidecar::bridge_spec>& all);
+
     server& server_;
     const mcp::service& shared_;
     io::offload& helpers_;

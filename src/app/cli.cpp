@@ -23,6 +23,7 @@
 #include "app/token_command.hpp"
 #include "base/core_dumps.hpp"
 #include "mcp/registry.hpp"
+#include "sidecar/bridge_offer.hpp"
 
 namespace pillion::app {
 
@@ -219,7 +220,10 @@ int run_configured(server& s, const std::string& command, configuration start,
     s.state().principals = access != nullptr && !access->grants.empty();
     s.state().certificates = s.state().tls && !start.made->tls->client_authorities.empty();
     std::string fault;
-    auto registered = prepare(s, fault);
+    const auto of_servers = [&all = start.made->servers](const std::string& one) {
+        return sidecar::may_offer(all, one);
+    };
+    auto registered = prepare(s, fault, of_servers);
     if (registered == nullptr) {
         return usage_fault(name, fault);
     }

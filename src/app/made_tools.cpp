@@ -34,9 +34,6 @@ bool change(server& of, const settings& from, const settings& to, std::string& f
     const auto gone = only_in(from.made_tools, to.made_tools);
     const auto come = only_in(to.made_tools, from.made_tools);
     const bool prompts = from.prompts_fingerprint != to.prompts_fingerprint;
-    if (gone.empty() && come.empty() && !prompts) {
-        return true;
-    }
     detail::server_state& state = of.state();
     const auto exchange = [&state](const settings& with) {
         const std::lock_guard one_at_a_time(state.update_mutex);
@@ -44,7 +41,11 @@ bool change(server& of, const settings& from, const settings& to, std::string& f
         state.defs.guards = with.guards;
         state.defs.icons = with.icons;
     };
+    // Even if nothing changes here: servers behind this one may offer what a rule is about.
     exchange(to);
+    if (gone.empty() && come.empty() && !prompts) {
+        return true;
+    }
     const auto edit = [&](catalog& now) {
         for (const tool_spec* one : gone) {
             now.remove_tool(one->name);

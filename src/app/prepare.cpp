@@ -43,7 +43,8 @@ std::string fault_of(const std::vector<mcp::ready_check>& checks) {
 
 }  // namespace
 
-std::unique_ptr<const mcp::registry> prepare(server& s, std::string& fault) {
+std::unique_ptr<const mcp::registry> prepare(server& s, std::string& fault,
+                                             const detail::expected_names& expected) {
     const auto hooks = std::exchange(s.state().hooks, {});
     for (const auto& hook : hooks) {
         const result<void> started = hook(s);
@@ -57,10 +58,10 @@ std::unique_ptr<const mcp::registry> prepare(server& s, std::string& fault) {
         return nullptr;
     }
     std::vector<std::string> warnings;
-    mcp::apply_operator_limits(s.state().defs, warnings);
-    mcp::apply_operator_icons(s.state().defs, warnings);
-    // A rule that protects nothing is none.
-    if (!mcp::apply_operator_scopes(s.state().defs, fault)) {
+    mcp::apply_operator_limits(s.state().defs, warnings, 0, expected);
+    mcp::apply_operator_icons(s.state().defs, warnings, 0, expected);
+    // A rule that protects nothing is none. What comes later comes with its rule (server::update).
+    if (!mcp::apply_operator_scopes(s.state().defs, fault, 0, expected)) {
         return nullptr;
     }
     auto frozen = mcp::registry::freeze(s.state().defs, fault, warnings);

@@ -10,8 +10,9 @@
 
 namespace pillion::app {
 
-// Runs the start hooks (once in a server's life) and checks everything registered. Null with a
-// one-line fault. Thread: the registering one.
-std::unique_ptr<const mcp::registry> prepare(server& s, std::string& fault);
+// Runs the start hooks (once in a server's life) and checks everything registered; what is expected
+// to come later may be spoken of. Null with a one-line fault. Thread: the registering one.
+std::unique_ptr<const mcp::registry> prepare(server& s, std::string& fault,
+                                             const detail::expected_names& expected = {});
 
 }  // namespace pillion::app

@@ -105,15 +105,17 @@ bool guard_named(const List& list, const detail::operator_scopes& rule, std::uin
     return known;
 }
 
-bool apply_rule(const detail::operator_scopes& rule, detail::definitions& to, std::uint32_t since) {
+bool apply_rule(const detail::operator_scopes& rule, detail::definitions& to, std::uint32_t since,
+                const detail::expected_names& expected) {
     using kind = detail::operator_scopes::kind;
+    const auto may_come = [&] { return expected && expected(rule.name); };
     const auto name = [](const auto& one) -> const std::string& { return one.name; };
     const auto uri = [](const auto& one) -> const std::string& { return one.uri; };
     switch (rule.of) {
         case kind::tool:
-            return guard_named(to.tools, rule, since, name);
+            return guard_named(to.tools, rule, since, name) || may_come();
         case kind::prompt:
-            return guard_named(to.prompts, rule, since, name);
+            return guard_named(to.prompts, rule, since, name) || may_come();
         case kind::resource:
             return guard_named(to.resources, rule, since, uri);
         default:
@@ -153,11 +155,12 @@ bool check_reference_access(request& r, fault& why) {
     return check_access(r, reference_scopes(r), why);
 }
 
-bool apply_operator_scopes(detail::definitions& to, std::string& fault, std::uint32_t since) {
+bool apply_operator_scopes(detail::definitions& to, std::string& fault, std::uint32_t since,
+                           const detail::expected_names& expected) {
     constexpr const char* kinds[] = {"tools.", "prompts.", "resources.", "methods."};
     bool good = true;
     for (const detail::operator_scopes& rule : to.guards) {
-        if (!apply_rule(rule, to, since)) {
+        if (!apply_rule(rule, to, since, expected)) {
             good = false;
             fault = kinds[static_cast<std::size_t>(rule.of)] + rule.name +
                     ".scopes: there is nothing of that name";

@@ -28,8 +28,9 @@ bool check_resource_access(request& r, std::string_view uri, fault& why);
 bool check_reference_access(request& r, fault& why);
 
 // Puts what the operator says into the definitions that were registered after the `since`th, over
-// what these say, and into those of methods. False with a fault where it names what is not there,
-// the rest is done. REQUIRES: nobody calls what is new yet.
-bool apply_operator_scopes(detail::definitions& to, std::string& fault, std::uint32_t since = 0);
+// what these say, and into those of methods. False with a fault where it names what is not there
+// and is not expected either; the rest is done. REQUIRES: nobody calls what is new yet.
+bool apply_operator_scopes(detail::definitions& to, std::string& fault, std::uint32_t since = 0,
+                           const detail::expected_names& expected = {});
 
 }  // namespace pillion::mcp

@@ -69,6 +69,10 @@ struct operator_scopes {
     scope_list scopes;
 };
 
+// Whether a tool or prompt of that name, which is not there, may come while the server runs. Null:
+// none does.
+using expected_names = std::function<bool(const std::string& name)>;
+
 // What the operator says of a tool, over what its definition says.
 struct operator_limits {
     std::string tool;

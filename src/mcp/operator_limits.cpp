@@ -60,7 +60,7 @@ void apply(const detail::operator_limits& from, detail::tool_definition& to,
 }  // namespace
 
 void apply_operator_limits(detail::definitions& to, std::vector<std::string>& warnings,
-                           std::uint32_t since) {
+                           std::uint32_t since, const detail::expected_names& expected) {
     for (const detail::operator_limits& one : to.operators) {
         bool known = false;
         for (const auto& tool : to.tools) {
@@ -69,14 +69,14 @@ void apply_operator_limits(detail::definitions& to, std::vector<std::string>& wa
                 apply(one, *tool, warnings);
             }
         }
-        if (!known) {
+        if (!known && !(expected && expected(one.tool))) {
             warnings.push_back("tools." + one.tool + ": there is no such tool");
         }
     }
 }
 
 void apply_operator_icons(detail::definitions& to, std::vector<std::string>& warnings,
-                          std::uint32_t since) {
+                          std::uint32_t since, const detail::expected_names& expected) {
     for (const detail::operator_icons& one : to.icons) {
         bool known = false;
         const auto apply_to = [&](const std::string& name, auto& definition) {
@@ -94,7 +94,7 @@ void apply_operator_icons(detail::definitions& to, std::vector<std::string>& war
                 apply_to(resource->uri, *resource);
             }
         }
-        if (!known) {
+        if (!known && !(expected && expected(one.name))) {
             warnings.push_back((one.of_prompt ? "prompts." : "resources.") + one.name +
                                ".icons: there is nothing of that name");
         }

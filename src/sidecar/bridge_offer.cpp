@@ -225,6 +225,17 @@ std::string outer_name(const bridge_spec& spec, std::string_view name) {
     return renamed != spec.rename.end() ? renamed->second : spec.prefix + std::string(name);
 }
 
+bool may_offer(const std::vector<bridge_spec>& all, std::string_view name) {
+    return std::any_of(all.begin(), all.end(), [name](const bridge_spec& one) {
+        const auto is_it = [&](std::string_view inner) {
+            return !inner.empty() && outer_name(one, inner) == name;
+        };
+        return (name.starts_with(one.prefix) && is_it(name.substr(one.prefix.size()))) ||
+               std::any_of(one.rename.begin(), one.rename.end(),
+                           [&](const auto& renamed) { return is_it(renamed.first); });
+    });
+}
+
 offered_names offer(catalog& to, bridge& by, const bridge_spec& spec, const offered_lists& lists) {
     offered_names names;
     std::string only_tasks;

@@ -32,4 +32,7 @@ void withdraw(catalog& from, const offered_names& names);
 // The name under which a tool or prompt is offered; empty: it is not.
 std::string outer_name(const bridge_spec& spec, std::string_view name);
 
+// Whether one of them may have a tool or prompt that is offered under that name.
+bool may_offer(const std::vector<bridge_spec>& all, std::string_view name);
+
 }  // namespace pillion::sidecar

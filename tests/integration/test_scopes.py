@@ -4,13 +4,15 @@ import json
 import os
 import re
 import signal
+import sys
 
 import jsonschema
 import pytest
 
+from bridged import SCRIPT
 from http_client import Connection
 from mcp_client import Client, LegacySse, RpcError, compact, modern_params
-from server_process import fixture_bin, run_program, wait_until
+from server_process import fixture_bin, pillion_bin, run_program, wait_until
 from test_auth import ECHO, OPAQUE, ask, client_of, metadata, refused
 from tokens import Issuer, listed
 
@@ -349,3 +351,108 @@ def test_rules_wait_beside_tools_that_change(start_pillion, tmp_path, more, said
     response = ask(server.address, OPAQUE, method="tools/call", params=SEARCH)
     assert response.status == 403 and 'scope="files:search"' in response["WWW-Authenticate"]
     assert ask(server.address, OPAQUE[::-1], method="tools/call", params=SEARCH).status == 200
+
+
+# ---- tools of servers behind this one ----
+
+READER, ALL = OPAQUE, OPAQUE[::-1]
+TOUCH = {"name": "inner__touch", "arguments": {"uri": "memo://one"}}
+RULED = {"tools": {"inner__touch": {"scopes": ["touch"]}},
+         "prompts": {"inner__poem": {"scopes": ["poems"]}}}
+
+
+@pytest.fixture
+def behind(start_pillion, tmp_path):
+    """Starts a server with others behind it, and exchanges its configuration."""
+    tokens, path, root = tmp_path / "tokens", tmp_path / "pillion.yaml", tmp_path / "root"
+    tokens.write_text(listed("reader", READER, "other") + listed("all", ALL, "touch", "poems"),
+                      encoding="ascii")
+    root.mkdir()
+
+    def write(servers, more):
+        path.write_text(json.dumps({"servers": servers, **more}), encoding="utf-8")
+
+    def run(servers, more):
+        write(servers, more)
+        return start_pillion("--config", path, "--root", root, "--auth-tokens", tokens)
+    run.write = write
+    return run
+
+
+def program(*before):
+    words = [*before, sys.executable, str(SCRIPT), "D"]
+    return {"command": words[0], "args": words[1:]}
+
+
+def outcome(server, token, method="tools/call", **params):
+    """200, 403, or the code of another error."""
+    response = ask(server.address, token, method=method, params=params or TOUCH)
+    error = response.json().get("error", {"code": 200})
+    return 403 if response.status == 403 else error["code"]
+
+
+POEM = {"method": "prompts/get", "name": "inner__poem", "arguments": {"about": "x"}}
+
+
+# The next start refused what a reload had taken.
+def test_a_start_takes_rules_about_tools_of_servers(behind):
+    server = behind({"inner": program()}, RULED)
+    assert [outcome(server, one) for one in (READER, ALL)] == [403, 200]
+    assert [outcome(server, one, **POEM) for one in (READER, ALL)] == [403, 200]
+    assert outcome(server, READER, name="inner__echo") == 200
+    assert not [line for line in server.log if "registry.warning" in line]
+
+
+def test_a_rule_is_there_before_its_tool(behind, tmp_path):
+    late = program("sh", "-c", f"test -e '{tmp_path}/now' && exec \"$0\" \"$@\"")
+    server = behind({"inner": late}, RULED)
+    # Of a wrong name nobody would know otherwise.
+    for line in ("tools.inner__touch: there is no such tool", "prompts.inner__poem.scopes: there"):
+        server.wait_for_log(line)
+    (tmp_path / "now").touch()
+
+    def judged():
+        reader = outcome(server, READER)
+        assert reader != 200
+        return reader == 403
+    wait_until(judged, what="the tool")
+    assert outcome(server, ALL) == 200
+
+
+# Where no tool of the file's own had changed as well, the new rule was forgotten: anybody could
+# call what it was about.
+def test_a_reload_brings_a_server_and_the_rules_about_it(behind):
+    server = behind({"first": program()}, {})
+    behind.write({"first": program(), "inner": program()}, RULED)
+    server.process.send_signal(signal.SIGHUP)
+    wait_until(lambda: outcome(server, ALL) == 200, what="the server")
+    assert outcome(server, READER) == 403
+    assert outcome(server, READER, name="inner__echo") == 200
+
+
+@pytest.mark.parametrize("server, rule", [
+    ({}, {"tools": {"innertouch": {"scopes": ["a"]}}}),
+    ({}, {"tools": {"inner__": {"scopes": ["a"]}}}),
+    ({"deny": ["touch"]}, RULED),
+    ({"allow": ["echo"]}, RULED),
+    ({"prefix": "other__"}, RULED),
+    ({"rename": {"touch": "hit"}}, RULED),
+    ({}, {"resources": {"inner__touch": {"scopes": ["a"]}}}),
+], ids=["other", "prefix", "denied", "not allowed", "moved", "renamed", "resource"])
+def test_rules_about_what_no_server_can_have_are_none(tmp_path, server, rule):
+    path = tmp_path / "pillion.yaml"
+    path.write_text(json.dumps({"servers": {"inner": {**program(), **server}}, **rule}),
+                    encoding="utf-8")
+    done = run_program(pillion_bin(), "check", path, text=True)
+    assert done.returncode == 2 and "scopes: there is nothing of that name" in done.stderr
+
+
+@pytest.mark.parametrize("server", [
+    {}, {"prefix": "", "rename": {"any": "inner__touch"}}, {"allow": ["touch", "poem"]}],
+    ids=["prefix", "renamed", "allowed"])
+def test_rules_about_what_a_server_may_have_are_taken(tmp_path, server):
+    path = tmp_path / "pillion.yaml"
+    path.write_text(json.dumps({"servers": {"inner": {**program(), **server}}, **RULED}),
+                    encoding="utf-8")
+    done = run_program(pillion_bin(), "check", path, text=True)
+    assert done.returncode == 0 and "warning" not in done.stderr, done.stderr
