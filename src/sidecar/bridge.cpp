@@ -7,6 +7,7 @@
 
 #include "base/assert.hpp"
 #include "base/log.hpp"
+#include "rpc/errors.hpp"
 #include "sidecar/bridge_offer.hpp"
 
 namespace pillion::sidecar {
@@ -271,6 +272,19 @@ std::string bridge::faults() const {
     return all;
 }
 
+void bridge::end_parked(const parked_call& one, std::string_view why) {
+    with(one.server, [call = one.call, reason = std::string(why)](server_group* at) {
+        if (at != nullptr) {
+            at->cancel(*call, reason);
+        }
+        // Its client may have come back at that moment.
+        call_event end;
+        end.code = rpc::invalid_params;
+        end.text = "The call has not waited for the answer";
+        call->push(std::move(end));
+    });
+}
+
 void bridge::on_sweep(io::timer& self, void* owner) noexcept {
     auto& me = *static_cast<bridge*>(owner);
     const std::int64_t now_ms = me.home_->now_ns() / 1'000'000;
@@ -279,9 +293,7 @@ void bridge::on_sweep(io::timer& self, void* owner) noexcept {
         if (old.call == nullptr) {
             break;
         }
-        if (server_group* const at = me.find(old.server)) {
-            at->cancel(*old.call, "the client has not come back");
-        }
+        me.end_parked(old, "the client has not come back");
     }
     me.bury();
     me.home_->arm_in_ms(self, sweep_ms);

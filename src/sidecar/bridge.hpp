@@ -61,6 +61,8 @@ class bridge final : private upstream_listener {
     void look_after(const std::string& server_name, std::string uri);
     parked_calls& parked() noexcept { return parked_; }
     bridge_links& links() noexcept { return *resources_->links(); }
+    // Ends one that was taken out of them.
+    void end_parked(const parked_call& one, std::string_view why);
 
  private:
     struct kept_server;

@@ -110,8 +110,8 @@ class relay {
                                  std::string_view key);
     task<bool> say(const call_event& what);
     void stopped();
-    void park();
-    void cancel();
+    bool park();
+    void cancel(const char* why);
     void let_go();
 
     bridge& bridge_;
@@ -119,7 +119,8 @@ class relay {
     context& ctx_;
     std::shared_ptr<bridged_call> call_;
     coro::event arrived_;
-    std::string parked_;  // the name of the call where it waits; empty: it does not
+    std::string parked_;    // the name of the call where it waits; empty: it does not
+    bool no_room_ = false;  // for it to wait
 };
 
 void relay::begin(const std::string& method, std::string params, std::string owner) {
@@ -231,6 +232,10 @@ task<std::optional<call_event>> relay::wait() {
             stopped();
             co_return std::nullopt;
         }
+        if (no_room_) {
+            co_return failed_call(rpc::unavailable,
+                                  "Too many calls wait for what their clients will answer");
+        }
         call_->pop(arrived_);
     }
 }
@@ -239,7 +244,7 @@ task<std::optional<call_event>> relay::wait() {
 void relay::stopped() {
     const bool waits = request_state::stop_of(ctx_).reason() == coro::stop_reason::input_required;
     if (call_->detach(arrived_) && !waits) {
-        cancel();
+        cancel(ctx_.why_stopped() == stop_cause::deadline ? "deadline" : "cancelled");
     }
 }
 
@@ -268,20 +273,23 @@ task<result<json::view>> relay::ask(std::string_view method, std::string_view pa
     co_return co_await mcp::ask_client(request_state::of(ctx_), what);
 }
 
-// A question that the server asks by a request; false when the request was stopped over it.
+// A question that the server asks by a request; false when the request was stopped over it. Where
+// the call cannot wait for the answer the client is not asked.
 task<bool> relay::put(const call_event& question) {
     const auto parsed = json::document::parse(question.text);
     const bool can = parsed && can_be_asked(ctx_, question.method, parsed->root());
     const std::string key = "bridge_" + question.id;
     std::string answer;
-    if (can) {
-        park();
+    if (can && park()) {
         const result<json::view> given = co_await ask(question.method, question.text, key);
         if (given) {
             answer = json_text(*given);
         } else if (request_state::stop_of(ctx_).requested()) {
             co_return false;
         }
+    }
+    if (no_room_) {
+        cancel("too many calls wait for clients");
     }
     const std::string& owner = call_->asked().owner;
     bridge_.with(server_, [owner, asked = question.asked, answer](server_group* at) {
@@ -353,34 +361,36 @@ std::string relay::answers_of(const std::vector<open_question>& all) {
     return std::string(b.text());
 }
 
-// Before a client of 2026-07-28 is asked, which ends this request but not the call.
-void relay::park() {
+// Before a client of 2026-07-28 is asked, which ends this request but not the call. False: there is
+// no room for it to wait.
+bool relay::park() {
     request_state& r = request_state::of(ctx_);
     if (!r.modern() || r.run != nullptr) {
-        return;
+        return true;
     }
     if (!parked_.empty()) {
-        return bridge_.parked().renew(parked_, r.engine.now_ms());
+        bridge_.parked().renew(parked_, r.engine.now_ms());
+        return true;
     }
     parked_call overflow;
     parked_ = bridge_.parked().keep({server_, call_}, r.engine.now_ms(), overflow);
+    no_room_ = parked_.empty();
+    if (no_room_) {
+        return false;
+    }
     json::builder name;
     name.value(parked_);
     ctx_.remember(parked_key, name.text());
     if (overflow.call != nullptr) {
-        bridge_.with(overflow.server, [call = overflow.call](server_group* at) {
-            if (at != nullptr) {
-                at->cancel(*call, "too many calls wait for clients");
-            }
-        });
+        bridge_.end_parked(overflow, "too many calls wait for clients");
     }
+    return true;
 }
 
-void relay::cancel() {
+void relay::cancel(const char* why) {
     if (!parked_.empty()) {
         bridge_.parked().forget(parked_);
     }
-    const char* const why = ctx_.why_stopped() == stop_cause::deadline ? "deadline" : "cancelled";
     bridge_.with(server_, [call = call_, why](server_group* at) {
         if (at != nullptr) {
             at->cancel(*call, why);

@@ -1,5 +1,6 @@
 #include "sidecar/parked_calls.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/random.hpp"
@@ -24,17 +25,17 @@ std::string random_name() {
 
 std::string parked_calls::keep(parked_call what, std::int64_t now_ms, parked_call& overflow) {
     const std::lock_guard lock(mutex_);
-    // A client that is there and waits for its answer loses its place after all others.
-    for (std::size_t left = order_.size(); calls_.size() >= calls_max && left > 0; --left) {
-        const auto oldest = calls_.find(order_.front());
-        std::string of = std::move(order_.front());
-        order_.pop_front();
-        if (oldest != calls_.end() && left > 1 && oldest->second.what.call->is_attended()) {
-            order_.push_back(std::move(of));
-        } else if (oldest != calls_.end()) {
-            overflow = std::move(oldest->second.what);
-            calls_.erase(oldest);
+    // A client that is there and waits for its answer keeps its place.
+    if (calls_.size() >= calls_max) {
+        const auto gone = std::find_if(order_.begin(), order_.end(), [this](const auto& name) {
+            return !calls_.at(name).what.call->is_attended();
+        });
+        if (gone == order_.end()) {
+            return {};
         }
+        overflow = std::move(calls_.at(*gone).what);
+        calls_.erase(*gone);
+        order_.erase(gone);
     }
     std::string name = random_name();
     calls_[name] = {std::move(what), now_ms};
@@ -65,27 +66,34 @@ void parked_calls::make_youngest(const std::string& name, std::int64_t now_ms) {
 
 void parked_calls::forget(const std::string& name) {
     const std::lock_guard lock(mutex_);
-    calls_.erase(name);
+    if (calls_.erase(name) > 0) {
+        std::erase(order_, name);
+    }
 }
 
 parked_call parked_calls::take_older(std::int64_t than_ms, std::int64_t now_ms) {
     const std::lock_guard lock(mutex_);
     for (std::size_t left = order_.size(); left > 0; --left) {
         const auto oldest = calls_.find(order_.front());
-        if (oldest != calls_.end() && now_ms - oldest->second.since_ms < than_ms) {
+        if (now_ms - oldest->second.since_ms < than_ms) {
             break;
         }
         const std::string name = std::move(order_.front());
         order_.pop_front();
-        if (oldest != calls_.end() && oldest->second.what.call->is_attended()) {
+        if (oldest->second.what.call->is_attended()) {
             make_youngest(name, now_ms);
-        } else if (oldest != calls_.end()) {
+        } else {
             parked_call out = std::move(oldest->second.what);
             calls_.erase(oldest);
             return out;
         }
     }
     return {};
+}
+
+std::size_t parked_calls::size() const {
+    const std::lock_guard lock(mutex_);
+    return order_.size();
 }
 
 }  // namespace pillion::sidecar

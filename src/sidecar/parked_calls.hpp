@@ -26,7 +26,8 @@ class parked_calls {
     static constexpr std::size_t calls_max = 1024;
 
     // Keeps it and gives it a name; the oldest one whose client is away goes where there is no
-    // room, and is in `overflow` then.
+    // room, and is in `overflow` then. Empty: the clients of all are there and wait, and it is not
+    // kept.
     std::string keep(parked_call what, std::int64_t now_ms, parked_call& overflow);
     // Hands it to whoever has the name, and is its owner. Null otherwise. It stays kept.
     parked_call find(const std::string& name, const std::string& owner) const;
@@ -36,6 +37,8 @@ class parked_calls {
     // Takes out what was kept for longer than this, oldest first; null when there is none. Time
     // in which its client is there does not count.
     parked_call take_older(std::int64_t than_ms, std::int64_t now_ms);
+    // Names that are remembered.
+    std::size_t size() const;
 
  private:
     struct entry {
@@ -46,7 +49,7 @@ class parked_calls {
 
     mutable std::mutex mutex_;  // guards all below
     std::unordered_map<std::string, entry> calls_;
-    std::deque<std::string> order_;  // names, oldest first; some have gone
+    std::deque<std::string> order_;  // their names, oldest first
 };
 
 }  // namespace pillion::sidecar

@@ -238,6 +238,7 @@ class bridged_shards {
         }
     }
     std::uint16_t port() const { return port_; }
+    mcp::service& service() noexcept { return *service_; }
     seen_counts seen;
 
  private:
@@ -455,6 +456,43 @@ TEST(bridge_threads, a_round_may_come_twice) {
         EXPECT_NE(late.find("-32602"), std::string::npos) << late.substr(0, 500);
         EXPECT_NE(c.call("echo").find("hello"), std::string::npos);
     }
+    on.end();
+}
+
+// The youngest call made room, and its client waited until its time was over.
+TEST(bridge_threads, where_all_that_wait_are_waited_for_one_more_is_refused) {
+    bridged_shards on;
+    coro::event nobody;
+    std::vector<std::shared_ptr<bridged_call>> waiting;
+    const auto at_home = [&on](const std::function<void(bridge&)>& job) {
+        std::latch done{1};
+        on.at_home([&](bridge& b) {
+            job(b);
+            done.count_down();
+        });
+        done.wait();
+    };
+    at_home([&](bridge& b) {
+        for (std::size_t i = 0; i < parked_calls::calls_max; ++i) {
+            bridged_call::request what;
+            waiting.push_back(std::make_shared<bridged_call>(on.service(), what));
+            waiting.back()->attach(0, nobody);
+            parked_call overflow;
+            EXPECT_NE(b.parked().keep({"s0", waiting.back()}, 0, overflow), "");
+        }
+    });
+    const std::string got = caller(on, 0).call("ask");
+    EXPECT_NE(got.find("-32006"), std::string::npos) << got;
+    EXPECT_NE(got.find("Too many calls wait"), std::string::npos) << got;
+    while (on.seen.cancels < 1) {  // the server does not work on it any more
+        std::this_thread::yield();
+    }
+    at_home([&](bridge&) {
+        for (const auto& one : waiting) {
+            one->detach(nobody);
+        }
+    });
+    EXPECT_NE(caller(on, 0).ask().find("accepted"), std::string::npos);
     on.end();
 }
 

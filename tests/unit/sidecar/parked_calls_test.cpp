@@ -80,8 +80,9 @@ TEST_F(parked_calls_test, the_oldest_makes_room) {
     EXPECT_NE(all.find(last, "o").call, nullptr);
 }
 
-// Calls of others ended one whose client was there and waited for its answer.
-TEST_F(parked_calls_test, who_waits_for_an_answer_makes_room_after_all_others) {
+// Calls of others ended one whose client was there and waited for its answer; when all were such,
+// the youngest, whose client heard nothing of it.
+TEST_F(parked_calls_test, who_waits_for_an_answer_keeps_its_place) {
     std::vector<parked_call> calls;
     std::vector<std::string> names;
     coro::event arrived;
@@ -92,17 +93,24 @@ TEST_F(parked_calls_test, who_waits_for_an_answer_makes_room_after_all_others) {
             calls.back().call->attach(0, arrived);
         }
     }
+    const parked_call last = of("o");
+    last.call->attach(0, arrived);
     parked_call overflow;
-    all.keep(of("o"), 0, overflow);
+    const std::string kept = all.keep(last, 0, overflow);
     EXPECT_EQ(overflow.call, calls[1].call);
-    // The newcomer is the only one without its client.
+    // Now all of them wait.
     overflow = {};
-    all.keep(of("o"), 0, overflow);
-    ASSERT_NE(overflow.call, nullptr);
-    EXPECT_FALSE(overflow.call->is_attended());
-    for (std::size_t i = 2; i < names.size(); ++i) {
-        EXPECT_EQ(all.find(names[i], "o").call, calls[i].call) << i;
+    EXPECT_EQ(all.keep(of("o"), 0, overflow), "");
+    EXPECT_EQ(overflow.call, nullptr);
+    EXPECT_EQ(all.find(kept, "o").call, last.call);
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        EXPECT_EQ(all.find(names[i], "o").call, i == 1 ? nullptr : calls[i].call) << i;
     }
+    // Until one has gone.
+    calls[5].call->detach(arrived);
+    EXPECT_NE(all.keep(of("o"), 0, overflow), "");
+    EXPECT_EQ(overflow.call, calls[5].call);
+    EXPECT_EQ(all.size(), parked_calls::calls_max);
 }
 
 TEST_F(parked_calls_test, who_is_too_old_is_taken_out_oldest_first) {
@@ -152,6 +160,7 @@ TEST_F(parked_calls_test, who_comes_and_goes_needs_no_room) {
         all.forget(keep(of("o")));
     }
     EXPECT_EQ(all.find(name, "o").call, stays.call);
+    EXPECT_EQ(all.size(), 1U);
 }
 
 }  // namespace
