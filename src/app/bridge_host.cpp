@@ -43,7 +43,7 @@ void bridge_host::bring_up(io::reactor& loop, const std::vector<sidecar::bridge_
 // counts as soon as one has them, but the name may be a wrong one.
 void bridge_host::note_unknown(const std::vector<sidecar::bridge_spec>& all) {
     std::vector<std::string> warnings;
-    std::string fault;
+    mcp::registration_faults unknown;
     {
         const std::lock_guard lock(server_.state().update_mutex);
         detail::definitions& now = server_.state().defs;
@@ -54,9 +54,10 @@ void bridge_host::note_unknown(const std::vector<sidecar::bridge_spec>& all) {
         // It is put into no definition: all are in use.
         mcp::apply_operator_limits(now, warnings, now.registrations, was_told);
         mcp::apply_operator_icons(now, warnings, now.registrations, was_told);
-        if (!mcp::apply_operator_scopes(now, fault, now.registrations, was_told)) {
-            warnings.push_back(std::move(fault));
-        }
+        mcp::apply_operator_scopes(now, unknown, now.registrations, was_told);
+    }
+    for (mcp::registration_fault& one : unknown) {
+        warnings.push_back(std::move(one.text));
     }
     for (const std::string& one : warnings) {
         log::warn("registry.warning", {log::kv("text", one)});

@@ -139,7 +139,8 @@ bool server::update(const std::function<void(catalog&)>& edit, std::string* faul
     mcp::apply_operator_limits(next, warnings, before_edit);
     mcp::apply_operator_icons(next, warnings, before_edit);
     // What they name may have been removed, or come later.
-    mcp::apply_operator_scopes(next, why, before_edit);
+    mcp::registration_faults ignored;
+    mcp::apply_operator_scopes(next, ignored, before_edit);
     std::shared_ptr<const mcp::registry> frozen = mcp::registry::freeze(next, why, warnings);
     if (frozen == nullptr) {
         log::warn("registry.update_refused", {log::kv("reason", why)});

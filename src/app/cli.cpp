@@ -16,6 +16,7 @@
 #include "app/init_command.hpp"
 #include "app/made_tools.hpp"
 #include "app/prepare.hpp"
+#include "app/registration_places.hpp"
 #include "app/reloader.hpp"
 #include "app/run_http.hpp"
 #include "app/run_stdio.hpp"
@@ -219,13 +220,13 @@ int run_configured(server& s, const std::string& command, configuration start,
     s.state().proxies = !start.made->trusted_proxies.empty();
     s.state().principals = access != nullptr && !access->grants.empty();
     s.state().certificates = s.state().tls && !start.made->tls->client_authorities.empty();
-    std::string fault;
+    mcp::registration_faults wrong;
     const auto of_servers = [&all = start.made->servers](const std::string& one) {
         return sidecar::may_offer(all, one);
     };
-    auto registered = prepare(s, fault, of_servers);
+    auto registered = prepare(s, wrong, of_servers);
     if (registered == nullptr) {
-        return usage_fault(name, fault);
+        return report(name, start.file, with_places(wrong, start));
     }
     for (const std::string& line : start.made->import_report) {
         std::fprintf(command == "check" ? stdout : stderr, "%s\n", line.c_str());

@@ -27,6 +27,7 @@ void read_prompts(key_reader& from, settings& to) {
             }
         }
         for (sidecar::prompt_file& one : found) {
+            one.folder = i;
             to.prompts.push_back(std::move(one));
         }
     }

@@ -4,11 +4,10 @@
 #include <utility>
 
 #include "app/server_state.hpp"
-#include "base/log.hpp"
 
 namespace pillion::app {
 
-result<void> add_folders(server& to, std::vector<served_folder>& kept) {
+void add_folders(server& to, std::vector<served_folder>& kept) {
     for (const folder_setting& one : to.state().folders) {
         files::resource_folder_spec spec;
         spec.name = one.name;
@@ -25,13 +24,13 @@ result<void> add_folders(server& to, std::vector<served_folder>& kept) {
         served_folder made;
         made.it = files::add_resource_folder(to, spec, fault);
         if (made.it == nullptr) {
-            log::error("folder.refused", {log::kv("folder", one.name), log::kv("reason", fault)});
-            return error(errc::invalid, "a directory of the section folders cannot be offered");
+            to.state().faults.add({"folders", one.name, fault.substr(0, fault.find(':')),
+                                   "folders." + one.name + "." + fault});
+            continue;
         }
         made.watching = made.it->tell_changes(to);
         kept.push_back(std::move(made));
     }
-    return ok();
 }
 
 }  // namespace pillion::app

@@ -18,7 +18,7 @@ struct served_folder {
     std::unique_ptr<files::watch> watching;  // ends first
 };
 
-// Registers all of them. An error names the one that is at fault.
-result<void> add_folders(server& to, std::vector<served_folder>& kept);
+// Registers all of them. Those that cannot be opened are among the faults of the server's state.
+void add_folders(server& to, std::vector<served_folder>& kept);
 
 }  // namespace pillion::app

@@ -45,12 +45,13 @@ int main(int argc, char** argv) {
         how.hidden = hidden;
         how.ignore = !no_ignore;
         result<std::shared_ptr<app::file_server>> added = app::add_file_server(starting, root, how);
-        if (!added) {
-            return result<void>(added.error());
+        if (added) {
+            served = std::move(*added);
+            watching = served->tell_changes(starting);
         }
-        served = std::move(*added);
-        watching = served->tell_changes(starting);
-        return app::add_folders(starting, watched_folders);
+        // Whatever has become of that: all that is wrong is said at once.
+        app::add_folders(starting, watched_folders);
+        return added ? ok() : result<void>(added.error());
     });
     return s.main(argc, argv);
 }

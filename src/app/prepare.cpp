@@ -24,54 +24,63 @@ void note_conventions(const detail::definitions& from) {
     }
 }
 
-// The first fault of the names of checks; empty when there is none.
-std::string fault_of(const std::vector<mcp::ready_check>& checks) {
+void check_names(const std::vector<mcp::ready_check>& checks, mcp::registration_faults& faults) {
     std::set<std::string_view> names = {"accepting", "configuration", "tasks", "issuer_keys"};
     for (const mcp::ready_check& c : checks) {
-        const bool plain =
-            !c.name.empty() &&
-            c.name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == c.name.npos;
-        if (!plain || !c.good || !names.insert(c.name).second) {
-            return "ready_check \"" + c.name + "\": " +
-                   (!plain    ? "the name must be of a-z, 0-9 and _"
-                    : !c.good ? "there is no function"
-                              : "there is one of this name already");
+        mcp::faults_of_one wrong(faults, "", "", "ready_check \"" + c.name + "\"");
+        if (c.name.empty() ||
+            c.name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") != c.name.npos) {
+            wrong.add("the name must be of a-z, 0-9 and _");
+        } else if (!c.good) {
+            wrong.add("there is no function");
+        } else if (!names.insert(c.name).second) {
+            wrong.add("there is one of this name already");
         }
     }
-    return {};
 }
 
-}  // namespace
-
-std::unique_ptr<const mcp::registry> prepare(server& s, std::string& fault,
-                                             const detail::expected_names& expected) {
+void run_hooks(server& s, mcp::registration_faults& faults) {
     const auto hooks = std::exchange(s.state().hooks, {});
     for (const auto& hook : hooks) {
         const result<void> started = hook(s);
         if (!started) {
-            fault = started.error().detail;
-            return nullptr;
+            faults.add({"", "", "", started.error().detail});
+            break;  // the next one may need what this one makes
         }
     }
-    fault = fault_of(s.state().checks);
-    if (!fault.empty()) {
-        return nullptr;
-    }
+    faults.add_all(std::exchange(s.state().faults, {}));
+}
+
+}  // namespace
+
+std::unique_ptr<const mcp::registry> prepare(server& s, mcp::registration_faults& faults,
+                                             const detail::expected_names& expected) {
+    mcp::registration_faults found;
+    run_hooks(s, found);
+    const bool complete = found.empty();
+    check_names(s.state().checks, found);
     std::vector<std::string> warnings;
     mcp::apply_operator_limits(s.state().defs, warnings, 0, expected);
     mcp::apply_operator_icons(s.state().defs, warnings, 0, expected);
-    // A rule that protects nothing is none. What comes later comes with its rule (server::update).
-    if (!mcp::apply_operator_scopes(s.state().defs, fault, 0, expected)) {
-        return nullptr;
+    // A rule that protects nothing is none. What comes later comes with its rule (server::update),
+    // and what is not there may only be missing because of a hook that failed.
+    mcp::registration_faults unknown;
+    mcp::apply_operator_scopes(s.state().defs, unknown, 0, expected);
+    if (complete) {
+        found.add_all(std::move(unknown));
+    } else {
+        warnings.clear();
     }
-    auto frozen = mcp::registry::freeze(s.state().defs, fault, warnings);
+    auto frozen = mcp::registry::freeze(s.state().defs, found, warnings);
     for (const std::string& warning : warnings) {
         log::warn("registry.warning", {log::kv("text", warning)});
     }
     if (frozen != nullptr && !frozen->corporate()) {
         note_conventions(s.state().defs);
     }
-    return frozen;
+    const bool good = found.empty();
+    faults.add_all(std::move(found));
+    return good ? std::move(frozen) : nullptr;
 }
 
 }  // namespace pillion::app

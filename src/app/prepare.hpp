@@ -2,17 +2,18 @@
 #pragma once
 
 #include <memory>
-#include <string>
 
 #include <pillion/server.hpp>
 
+#include "mcp/registration_faults.hpp"
 #include "mcp/registry.hpp"
 
 namespace pillion::app {
 
-// Runs the start hooks (once in a server's life) and checks everything registered; what is expected
-// to come later may be spoken of. Null with a one-line fault. Thread: the registering one.
-std::unique_ptr<const mcp::registry> prepare(server& s, std::string& fault,
+// Runs the start hooks (once in a server's life, until one fails) and checks everything registered;
+// what is expected to come later may be spoken of. Null with all faults that were found. Thread: the
+// registering one.
+std::unique_ptr<const mcp::registry> prepare(server& s, mcp::registration_faults& faults,
                                              const detail::expected_names& expected = {});
 
 }  // namespace pillion::app

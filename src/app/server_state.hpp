@@ -14,6 +14,7 @@
 #include "base/limits.hpp"
 #include "base/unique_function.hpp"
 #include "mcp/definitions.hpp"
+#include "mcp/registration_faults.hpp"
 #include "mcp/service.hpp"
 #include "sidecar/bridge_resources.hpp"
 
@@ -36,6 +37,7 @@ struct server_state {
     std::vector<own_option> options;
     std::vector<std::function<result<void>(server&)>> hooks;  // emptied when they have run
     std::vector<mcp::ready_check> checks;
+    mcp::registration_faults faults;           // of what hooks could not register, beside their own
     bool tls = false;                          // addresses of TCP speak https…
     bool certificates = false;                 // … and clients show who they are there
     bool principals = false;                   // … of whom some are listed

@@ -28,8 +28,10 @@ std::shared_ptr<test_host> test_host::of(server& s, std::string& fault) {
         return there;
     }
     log::set_level(log::level::error);
-    auto registered = prepare(s, fault);
+    mcp::registration_faults faults;
+    auto registered = prepare(s, faults);
     if (registered == nullptr) {
+        fault = faults.joined();
         return nullptr;
     }
     auto made = std::make_shared<test_host>(s, std::move(registered));

@@ -71,6 +71,7 @@ class tools_reader {
         section_ = "tools." + from.name;
         tool_spec to;
         to.name = from.name;
+        to.section = section_;
         to.title = say.text(tool_key::title);
         to.description = say.text(tool_key::description);
         to.input_json = say.text(tool_key::input);
@@ -229,6 +230,7 @@ class tools_reader {
         for (sidecar::imported_tool& one : made.tools) {
             tool_spec to;
             to.name = std::move(one.name);
+            to.section = section_;
             to.title = std::move(one.title);
             to.description = std::move(one.description);
             to.input_json = std::move(one.input_json);

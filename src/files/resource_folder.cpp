@@ -240,7 +240,7 @@ std::string fault_of(const resource_folder_spec& what) {
                "docs://handbook/";
     }
     if (what.folder.empty()) {
-        return "folder: must be a directory";
+        return "path: must be a directory";
     }
     for (const auto* const list : {&what.which.include, &what.which.exclude}) {
         for (const std::string& one : *list) {
@@ -263,7 +263,7 @@ std::shared_ptr<resource_folder> add_resource_folder(server& to, const resource_
     result<tree> opened = tree::open(what.folder, what.how);
     if (!opened) {
         const char* const why = why_not_opened(opened.error().kind);
-        fault = std::string("folder: ") + (why != nullptr ? why : opened.error().detail);
+        fault = std::string("path: ") + (why != nullptr ? why : opened.error().detail);
         return nullptr;
     }
     const std::string prefix = prefix_of(what);

@@ -155,18 +155,17 @@ bool check_reference_access(request& r, fault& why) {
     return check_access(r, reference_scopes(r), why);
 }
 
-bool apply_operator_scopes(detail::definitions& to, std::string& fault, std::uint32_t since,
-                           const detail::expected_names& expected) {
-    constexpr const char* kinds[] = {"tools.", "prompts.", "resources.", "methods."};
-    bool good = true;
+void apply_operator_scopes(detail::definitions& to, registration_faults& faults,
+                           std::uint32_t since, const detail::expected_names& expected) {
+    constexpr const char* sections[] = {"tools", "prompts", "resources", "methods"};
     for (const detail::operator_scopes& rule : to.guards) {
         if (!apply_rule(rule, to, since, expected)) {
-            good = false;
-            fault = kinds[static_cast<std::size_t>(rule.of)] + rule.name +
-                    ".scopes: there is nothing of that name";
+            const char* const section = sections[static_cast<std::size_t>(rule.of)];
+            faults.add({section, rule.name, "scopes",
+                        std::string(section) + "." + rule.name +
+                            ".scopes: there is nothing of that name"});
         }
     }
-    return good;
 }
 
 }  // namespace pillion::mcp

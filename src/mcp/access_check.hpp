@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "mcp/definitions.hpp"
+#include "mcp/registration_faults.hpp"
 #include "mcp/replies.hpp"
 #include "mcp/request.hpp"
 
@@ -28,9 +29,9 @@ bool check_resource_access(request& r, std::string_view uri, fault& why);
 bool check_reference_access(request& r, fault& why);
 
 // Puts what the operator says into the definitions that were registered after the `since`th, over
-// what these say, and into those of methods. False with a fault where it names what is not there
-// and is not expected either; the rest is done. REQUIRES: nobody calls what is new yet.
-bool apply_operator_scopes(detail::definitions& to, std::string& fault, std::uint32_t since = 0,
-                           const detail::expected_names& expected = {});
+// what these say, and into those of methods. A fault for each that names what is not there and is
+// not expected either, the rest is done. REQUIRES: nobody calls what is new yet.
+void apply_operator_scopes(detail::definitions& to, registration_faults& faults,
+                           std::uint32_t since = 0, const detail::expected_names& expected = {});
 
 }  // namespace pillion::mcp

@@ -148,13 +148,23 @@ bool is_own_uri(std::string_view uri, std::string_view server_name) noexcept {
 
 std::vector<finding> check_conventions(const detail::definitions& from) {
     std::vector<finding> found;
+    // Those that are new are about this.
+    std::size_t known = 0;
+    const auto about = [&found, &known](const char* section, const std::string& name) {
+        for (; known < found.size(); ++known) {
+            found[known].section = section;
+            found[known].name = name;
+        }
+    };
     for (const auto& tool : from.tools) {
         check_tool(*tool, found);
+        about("tools", tool->name);
     }
     for (const auto& prompt : from.prompts) {
         if (prompt->description.empty()) {
             found.emplace_back(false, "prompt \"" + prompt->name + "\": should have a description");
         }
+        about("prompts", prompt->name);
     }
     for (const auto& resource : from.resources) {
         if (!is_own_uri(resource->uri, from.info.name)) {
@@ -163,6 +173,7 @@ std::vector<finding> check_conventions(const detail::definitions& from) {
                                          "://, or it is use://auth, use://http-headers, "
                                          "project://version or doc://readme");
         }
+        about("resources", resource->uri);
     }
     return found;
 }

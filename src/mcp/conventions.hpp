@@ -16,6 +16,9 @@ namespace pillion::mcp {
 struct finding {
     bool must = false;  // else it is advice
     std::string text;   // "tool \"x\": …"
+    // What it is about, as a registration_fault says it.
+    const char* section = "";
+    std::string name;
 
     finding(bool binding, std::string what) : must(binding), text(std::move(what)) {}
 };

@@ -31,14 +31,12 @@ rendered render_all(const auto& render_one) {
     return out;
 }
 
-bool check_meta(const detail::meta_list& meta, const std::string& where, std::string& fault) {
+void check_meta(const detail::meta_list& meta, faults_of_one& faults) {
     for (const auto& [key, json] : meta) {
         if (!json::document::parse(json)) {
-            fault = where + ": _meta member \"" + key + "\" is not JSON";
-            return false;
+            faults.add("_meta member \"" + key + "\" is not JSON");
         }
     }
-    return true;
 }
 
 bool is_date(std::string_view text) noexcept {
@@ -54,36 +52,31 @@ bool is_date(std::string_view text) noexcept {
     return true;
 }
 
-bool check_end(const detail::deprecation& ends, const std::string& where, std::string& fault) {
-    if (ends.date.empty() || is_date(ends.date)) {
-        return true;
+void check_end(const detail::deprecation& ends, faults_of_one& faults) {
+    if (!ends.date.empty() && !is_date(ends.date)) {
+        faults.add("deprecated() takes a date such as 2027-03-31", "deprecated");
     }
-    fault = where + ": deprecated() takes a date such as 2027-03-31";
-    return false;
 }
 
 // The schemas that others may refer to, parsed: those given by URI, and what has an "$id".
 class schema_library {
  public:
-    // False with a fault.
-    bool read(const detail::definitions& from, std::string& fault) {
+    void read(const detail::definitions& from, registration_faults& faults) {
         for (const auto& [uri, text] : from.schemas) {
-            if (!add(uri, text, "shared schema \"" + uri + "\"", fault)) {
-                return false;
-            }
+            add(uri, text, faults_of_one(faults, "", "", "shared schema \"" + uri + "\""), "");
         }
         for (const auto& given : from.tools) {
             for (const std::string* text : {&given->input_json, &given->output_json}) {
                 const auto parsed = json::document::parse(*text);
                 const std::string_view id = parsed ? parsed->root()["$id"].str() : "";
-                if (!id.empty() &&
-                    !add(std::string(id), *text,
-                         "tool \"" + given->name + "\": $id " + std::string(id), fault)) {
-                    return false;
+                if (!id.empty()) {
+                    add(std::string(id), *text,
+                        faults_of_one(faults, "tools", given->name,
+                                      "tool \"" + given->name + "\": $id " + std::string(id)),
+                        text == &given->input_json ? "input" : "output");
                 }
             }
         }
-        return true;
     }
     // What `text` may refer to: all but itself.
     std::vector<schema_check::schema_document> for_schema(const std::string& text) const {
@@ -102,54 +95,60 @@ class schema_library {
         std::string text;
         json::document parsed;
     };
-    bool add(std::string uri, const std::string& text, const std::string& where,
-             std::string& fault) {
+    void add(std::string uri, const std::string& text, faults_of_one faults, const char* part) {
         auto parsed = json::document::parse(text);
         if (!parsed) {
-            fault = where + ": not JSON: " + parsed.error().detail;
-            return false;
+            return faults.add(std::string("not JSON: ") + parsed.error().detail, part);
         }
         for (const shelved& one : all_) {
             if (one.uri == uri && one.text != text) {
-                fault = where + ": two different schemas have this URI";
-                return false;
+                return faults.add("two different schemas have this URI", part);
             }
             if (one.uri == uri) {
-                return true;
+                return;
             }
         }
         all_.push_back({std::move(uri), text, std::move(*parsed)});
-        return true;
     }
 
     std::vector<shelved> all_;
 };
 
-// Compiles a schema text; false with a fault.
-bool compile(const std::string& text, const schema_library& library, const std::string& where,
-             std::unique_ptr<schema_check::validator>& out, bool& is_object_schema,
-             std::vector<schema_check::header_param>* params, std::string& fault) {
-    auto parsed = json::document::parse(text);
+// A schema text that is compiled, and what it is of.
+struct schema_part {
+    const std::string& text;
+    const char* key;     // of the configuration
+    const char* called;  // in faults
+};
+
+// Null with a fault.
+std::unique_ptr<schema_check::validator> compile(const schema_part& part,
+                                                 const schema_library& library,
+                                                 bool& is_object_schema,
+                                                 std::vector<schema_check::header_param>* params,
+                                                 faults_of_one& faults) {
+    const auto fault = [&](const std::string& why) {
+        faults.add(std::string(part.called) + ": " + why, part.key);
+        return nullptr;
+    };
+    auto parsed = json::document::parse(part.text);
     if (!parsed) {
-        fault = where + ": not JSON: " + parsed.error().detail;
-        return false;
+        return fault(std::string("not JSON: ") + parsed.error().detail);
     }
     const json::view root = parsed->root();
     is_object_schema = root["type"].str() == "object";
     std::string detail;
-    const auto documents = library.for_schema(text);
+    const auto documents = library.for_schema(part.text);
     schema_check::compile_options how;
     how.documents = documents;
-    out = schema_check::validator::compile(root, detail, how);
-    if (out == nullptr) {
-        fault = where + ": " + detail;
-        return false;
+    auto made = schema_check::validator::compile(root, detail, how);
+    if (made == nullptr) {
+        return fault(detail);
     }
     if (params != nullptr && !schema_check::collect_header_params(root, *params, detail)) {
-        fault = where + ": " + detail;
-        return false;
+        return fault(detail);
     }
-    return true;
+    return made;
 }
 
 constexpr std::string_view no_arguments = R"({"type":"object","additionalProperties":false})";
@@ -161,58 +160,46 @@ std::string cursor_behind(list_kind kind, std::uint32_t serial, std::string_view
 }
 
 // What a tool may not be; what it should not be is added to `warnings`.
-bool check_definition(const detail::tool_definition& d, const std::string& where,
-                      std::string& fault, std::vector<std::string>& warnings) {
+void check_definition(const detail::tool_definition& d, const std::string& where,
+                      faults_of_one& faults, std::vector<std::string>& warnings) {
     if (d.name.empty() || !base::utf8::validate(d.name)) {
-        fault = where + ": a tool needs a name";
-        return false;
-    }
-    if (!conventional_name(d.name)) {
+        faults.add("a tool needs a name");
+    } else if (!conventional_name(d.name)) {
         warnings.push_back(where + ": the name should be 1-128 of [A-Za-z0-9_.-]");
     }
     if (d.description.empty()) {
         warnings.push_back(where + ": has no description");
     }
     if (!d.handler.async && !d.handler.plain) {
-        fault = where + ": has no handler, call run()";
-        return false;
+        faults.add("has no handler, call run()");
     }
     if (d.terms.ttl.count() <= 0 || d.terms.poll.count() <= 0) {
-        fault = where + ": task_ttl() and task_poll() must be positive";
-        return false;
+        faults.add("task_ttl() and task_poll() must be positive");
     }
     if (d.timeout_max.count() > 0 && d.timeout_max < d.timeout) {
-        fault = where + ": timeout_max() must not be shorter than timeout()";
-        return false;
+        faults.add("timeout_max() must not be shorter than timeout()");
     }
     if (d.calls.bad_rate) {
-        fault = where + ": rate() must be a number of calls above 0";
-        return false;
+        faults.add("rate() must be a number of calls above 0");
     }
     if (d.calls.queue_given && d.calls.concurrent == 0) {
-        fault = where + ": queue() needs max_concurrent()";
-        return false;
+        faults.add("queue() needs max_concurrent()");
     }
-    if (!check_meta(d.meta, where, fault) || !check_end(d.ends, where, fault)) {
-        return false;
-    }
-    return true;
+    check_meta(d.meta, faults);
+    check_end(d.ends, faults);
 }
 
 }  // namespace
 
-bool registry::add_tools(std::string& fault, std::vector<std::string>& warnings) {
+void registry::add_tools(registration_faults& faults, std::vector<std::string>& warnings) {
     schema_library library;
-    if (!library.read(from_, fault)) {
-        return false;
-    }
+    library.read(from_, faults);
     tools_.reserve(from_.tools.size());
     for (const auto& given : from_.tools) {
         const detail::tool_definition& d = *given;
         const std::string where = "tool \"" + d.name + "\"";
-        if (!check_definition(d, where, fault, warnings)) {
-            return false;
-        }
+        faults_of_one wrong(faults, "tools", d.name, where);
+        check_definition(d, where, wrong, warnings);
         tool t;
         t.definition = &d;
         t.cursor = cursor_behind(list_kind::tools, d.serial, d.name);
@@ -221,48 +208,49 @@ bool registry::add_tools(std::string& fault, std::vector<std::string>& warnings)
         t.timeout_max_ms = d.timeout_max.count();
         bool object_input = false;
         const std::string input = d.input_json.empty() ? std::string(no_arguments) : d.input_json;
-        if (!compile(input, library, where + ": input schema", t.input, object_input,
-                     &t.header_params, fault)) {
-            return false;
+        t.input = compile({input, "input", "input schema"}, library, object_input, &t.header_params,
+                          wrong);
+        if (t.input != nullptr && !object_input) {
+            wrong.add("input schema: the root must have \"type\":\"object\"", "input");
         }
-        if (!object_input) {
-            fault = where + ": input schema: the root must have \"type\":\"object\"";
-            return false;
+        if (!d.output_json.empty()) {
+            t.output = compile({d.output_json, "output", "output schema"}, library,
+                               t.output_is_object, nullptr, wrong);
         }
-        if (!d.output_json.empty() && !compile(d.output_json, library, where + ": output schema",
-                                               t.output, t.output_is_object, nullptr, fault)) {
-            return false;
-        }
-        tool_texts_.add(
-            render_all([&](revision r) { return render_tool(d, t.output_is_object, r); }));
         if (!tool_index_.add(d.name, tools_.size())) {
-            fault = where + ": registered twice";
-            return false;
+            wrong.add("registered twice");
         }
-        tools_.push_back(std::move(t));
+        // One that is at fault cannot be rendered, and need not be: nothing is served.
+        if (wrong.good()) {
+            tool_texts_.add(
+                render_all([&](revision r) { return render_tool(d, t.output_is_object, r); }));
+            tools_.push_back(std::move(t));
+        }
     }
     tool_texts_.publish(tools_);
-    return true;
 }
 
-bool registry::add_prompts(std::string& fault) {
+void registry::add_prompts(registration_faults& faults) {
     prompts_.reserve(from_.prompts.size());
     for (const auto& given : from_.prompts) {
         const detail::prompt_definition& d = *given;
-        const std::string where = "prompt \"" + d.name + "\"";
-        if (d.name.empty() || !d.handler) {
-            fault = where + (d.name.empty() ? ": needs a name" : ": has no handler, call run()");
-            return false;
+        faults_of_one wrong(faults, "prompts", d.name, "prompt \"" + d.name + "\"");
+        if (d.name.empty()) {
+            wrong.add("needs a name");
         }
-        if (!check_meta(d.meta, where, fault) || !check_end(d.ends, where, fault)) {
-            return false;
+        if (!d.handler) {
+            wrong.add("has no handler, call run()");
         }
+        check_meta(d.meta, wrong);
+        check_end(d.ends, wrong);
         for (const detail::prompt_argument& a : d.arguments) {
             has_completions_ = has_completions_ || a.complete;
         }
         if (!prompt_index_.add(d.name, prompts_.size())) {
-            fault = where + ": registered twice";
-            return false;
+            wrong.add("registered twice");
+        }
+        if (!wrong.good()) {
+            continue;
         }
         prompt p;
         p.definition = &d;
@@ -271,26 +259,22 @@ bool registry::add_prompts(std::string& fault) {
         prompts_.push_back(std::move(p));
     }
     prompt_texts_.publish(prompts_);
-    return true;
 }
 
-bool registry::add_resources(std::string& fault) {
+void registry::add_resources(registration_faults& faults) {
     resources_.reserve(from_.resources.size());
     templates_.reserve(from_.resources.size());
     for (const auto& given : from_.resources) {
         const detail::resource_definition& d = *given;
-        const std::string where = "resource \"" + d.uri + "\"";
+        faults_of_one wrong(faults, "resources", d.uri, "resource \"" + d.uri + "\"");
         if (d.uri.empty() || d.name.empty()) {
-            fault = where + ": needs a URI and a name";
-            return false;
+            wrong.add("needs a URI and a name");
         }
         if (!d.handler && !(d.is_template && d.by_provider)) {
-            fault = where + ": has no handler, call run() or text()";
-            return false;
+            wrong.add("has no handler, call run() or text()");
         }
-        if (!check_meta(d.meta, where, fault) || !check_end(d.ends, where, fault)) {
-            return false;
-        }
+        check_meta(d.meta, wrong);
+        check_end(d.ends, wrong);
         has_completions_ = has_completions_ || !d.complete.empty();
         resource r;
         r.definition = &d;
@@ -299,25 +283,25 @@ bool registry::add_resources(std::string& fault) {
         if (d.is_template) {
             std::string detail;
             auto pattern = uri_template::parse(d.uri, detail);
-            if (!pattern) {
-                fault = where + ": " + detail;
-                return false;
+            if (pattern) {
+                r.pattern = std::move(*pattern);
+            } else {
+                wrong.add(detail);
             }
-            r.pattern = std::move(*pattern);
         }
-        auto& texts = d.is_template ? template_texts_ : resource_texts_;
-        texts.add(render_all([&](revision v) { return render_resource(d, v); }));
         auto& list = d.is_template ? templates_ : resources_;
         auto& names = d.is_template ? template_index_ : resource_index_;
         if (!names.add(d.uri, list.size())) {
-            fault = where + ": registered twice";
-            return false;
+            wrong.add("registered twice");
         }
-        list.push_back(std::move(r));
+        if (wrong.good()) {
+            auto& texts = d.is_template ? template_texts_ : resource_texts_;
+            texts.add(render_all([&](revision v) { return render_resource(d, v); }));
+            list.push_back(std::move(r));
+        }
     }
     resource_texts_.publish(resources_);
     template_texts_.publish(templates_);
-    return true;
 }
 
 void registry::render_server() {
@@ -339,92 +323,96 @@ void registry::render_server() {
     short_info_ = render_implementation(brief, modern);
 }
 
-bool registry::follow_conventions(std::string& fault, std::vector<std::string>& warnings) const {
-    std::string wrong;
+void registry::follow_conventions(registration_faults& faults,
+                                  std::vector<std::string>& warnings) const {
     for (finding& one : check_conventions(from_)) {
-        if (!one.must) {
-            warnings.push_back(std::move(one.text));
+        if (one.must) {
+            faults.add({one.section, std::move(one.name), "",
+                        "the corporate profile does not allow this: " + one.text});
         } else {
-            wrong += (wrong.empty() ? "" : "; ") + one.text;
+            warnings.push_back(std::move(one.text));
         }
     }
-    if (!wrong.empty()) {
-        fault = "the corporate profile does not allow this: " + wrong;
-    }
-    return wrong.empty();
 }
 
-bool registry::note_scopes(const detail::scope_list& of, const std::string& whose, bool* guard,
-                           std::string& fault) {
-    for (const std::string& one : of) {
-        if (!auth::is_scope(one)) {
-            fault = whose + ": a scope is 1 to 128 visible ASCII characters, no \" and no \\";
-            return false;
-        }
+void registry::note_scopes(const detail::scope_list& of, bool* guard, faults_of_one faults) {
+    if (!std::all_of(of.begin(), of.end(), [](const auto& one) { return auth::is_scope(one); })) {
+        return faults.add("a scope is 1 to 128 visible ASCII characters, no \" and no \\",
+                          "scopes");
     }
     auth::add_scopes(scopes_, of);
     *guard = *guard || !of.empty();
-    return true;
 }
 
-bool registry::add_scopes(std::string& fault) {
+void registry::add_scopes(registration_faults& faults) {
     const auto guard = [this](guarded what) { return &guards_[static_cast<std::size_t>(what)]; };
-    bool good = true;
     for (const tool& t : tools_) {
         const detail::tool_definition& d = *t.definition;
-        good = good && note_scopes(d.scopes, "tool " + d.name, guard(guarded::tools), fault);
+        note_scopes(d.scopes, guard(guarded::tools), {faults, "tools", d.name, "tool " + d.name});
     }
     for (const prompt& p : prompts_) {
         const detail::prompt_definition& d = *p.definition;
-        good = good && note_scopes(d.scopes, "prompt " + d.name, guard(guarded::prompts), fault);
+        note_scopes(d.scopes, guard(guarded::prompts),
+                    {faults, "prompts", d.name, "prompt " + d.name});
     }
     for (const auto* list : {&resources_, &templates_}) {
         for (const resource& x : *list) {
             const detail::resource_definition& d = *x.definition;
-            good = good &&
-                   note_scopes(d.scopes, "resource " + d.uri, guard(guarded::resources), fault);
+            faults_of_one wrong(faults, "resources", d.uri, "resource " + d.uri);
+            note_scopes(d.scopes, guard(guarded::resources), wrong);
             if (d.by_provider && !d.scopes.empty()) {
-                fault = "resource " + d.uri + ": its provider reads it, and has the scopes";
-                return false;
+                wrong.add("its provider reads it, and has the scopes", "scopes");
             }
         }
     }
     from_.provider_scopes.resize(from_.providers.size());
     for (const detail::scope_list& one : from_.provider_scopes) {
-        good = good && note_scopes(one, "a provider", guard(guarded::resources), fault);
+        note_scopes(one, guard(guarded::resources), {faults, "", "", "a provider"});
     }
     for (const auto& [name, scopes] : from_.method_scopes) {
         const method_id m = find_method(name);
         bool ignored = false;
         if (m == method_id::unknown) {
-            fault = "there is no method " + name;
-            return false;
+            faults.add({"methods", name, "", "there is no method " + name});
+            continue;
         }
-        good = good && note_scopes(scopes, name, &ignored, fault);
+        note_scopes(scopes, &ignored, {faults, "methods", name, name});
         method_scopes_[static_cast<std::size_t>(m)] = scopes;
     }
-    return good;
+}
+
+std::unique_ptr<const registry> registry::freeze(const detail::definitions& from,
+                                                 registration_faults& faults,
+                                                 std::vector<std::string>& warnings) {
+    registration_faults found;
+    auto r = std::make_unique<registry>();
+    r->from_ = from;
+    r->page_size_ = from.page_size == 0 ? limits::page_size : from.page_size;
+    if (from.info.name.empty() || from.info.version.empty()) {
+        found.add({"", "", "", "a server needs a name and a version"});
+    }
+    r->add_tools(found, warnings);
+    r->add_prompts(found);
+    r->add_resources(found);
+    r->add_scopes(found);
+    if (r->corporate()) {
+        r->follow_conventions(found, warnings);
+    }
+    if (!found.empty()) {
+        faults.add_all(std::move(found));
+        return nullptr;
+    }
+    r->render_server();
+    return r;
 }
 
 std::unique_ptr<const registry> registry::freeze(const detail::definitions& from,
                                                  std::string& fault,
                                                  std::vector<std::string>& warnings) {
-    auto r = std::make_unique<registry>();
-    r->from_ = from;
-    r->page_size_ = from.page_size == 0 ? limits::page_size : from.page_size;
-    if (from.info.name.empty() || from.info.version.empty()) {
-        fault = "a server needs a name and a version";
-        return nullptr;
-    }
-    if (!r->add_tools(fault, warnings) || !r->add_prompts(fault) || !r->add_resources(fault) ||
-        !r->add_scopes(fault)) {
-        return nullptr;
-    }
-    if (r->corporate() && !r->follow_conventions(fault, warnings)) {
-        return nullptr;
-    }
-    r->render_server();
-    return r;
+    registration_faults faults;
+    auto made = freeze(from, faults, warnings);
+    fault = faults.joined();
+    return made;
 }
 
 }  // namespace pillion::mcp

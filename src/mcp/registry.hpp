@@ -16,6 +16,7 @@
 #include "mcp/entry_texts.hpp"
 #include "mcp/method.hpp"
 #include "mcp/name_table.hpp"
+#include "mcp/registration_faults.hpp"
 #include "mcp/revision.hpp"
 #include "mcp/tool_gate.hpp"
 #include "mcp/uri_template.hpp"
@@ -55,10 +56,14 @@ enum class guarded : std::uint8_t { tools, prompts, resources };
 
 class registry {
  public:
-    // Checks and compiles everything. Returns null and a one-line `fault` when something is wrong
+    // Checks and compiles everything. Returns null and adds to `faults` all that is wrong
     // (duplicate name, malformed schema, resource without handler; in the corporate profile also
     // what conventions.hpp says); `warnings` collects what is legal but unwise (names some clients
     // refuse).
+    static std::unique_ptr<const registry> freeze(const detail::definitions& from,
+                                                  registration_faults& faults,
+                                                  std::vector<std::string>& warnings);
+    // The same with all faults on one line, which is empty when there is none.
     static std::unique_ptr<const registry> freeze(const detail::definitions& from,
                                                   std::string& fault,
                                                   std::vector<std::string>& warnings);
@@ -130,13 +135,12 @@ class registry {
     static const Item* one_of(const std::vector<Item>& all, std::size_t at) noexcept {
         return at == name_table::none ? nullptr : &all[at];
     }
-    bool add_tools(std::string& fault, std::vector<std::string>& warnings);
-    bool add_prompts(std::string& fault);
-    bool add_resources(std::string& fault);
-    bool follow_conventions(std::string& fault, std::vector<std::string>& warnings) const;
-    bool add_scopes(std::string& fault);
-    bool note_scopes(const detail::scope_list& of, const std::string& whose, bool* guard,
-                     std::string& fault);
+    void add_tools(registration_faults& faults, std::vector<std::string>& warnings);
+    void add_prompts(registration_faults& faults);
+    void add_resources(registration_faults& faults);
+    void follow_conventions(registration_faults& faults, std::vector<std::string>& warnings) const;
+    void add_scopes(registration_faults& faults);
+    void note_scopes(const detail::scope_list& of, bool* guard, faults_of_one faults);
     void render_server();
 
     detail::definitions from_;

@@ -47,6 +47,7 @@ struct prompt_file {
     std::string description;
     std::vector<prompt_argument> arguments;
     std::vector<prompt_message> messages;
+    std::size_t folder = 0;  // the how-manieth of all folders it is of
 };
 
 // Reads the text of a prompt whose arguments are known. False with a fault in words and its line,

@@ -30,6 +30,8 @@ struct tool_spec {
     // One of them.
     std::optional<command_spec> command;
     std::optional<http_spec> http;
+    // Where that was said: "tools.NAME", or "openapi.NAME" of many.
+    std::string section;
     // Of all that was said of it, what it inherits included: the same means nothing has changed.
     std::uint64_t fingerprint = 0;
 };

@@ -31,9 +31,15 @@ def config(tmp_path):
     return write
 
 
-def check(*arguments, env=None):
+def check(*arguments, env=None, **more):
     return run_program(pillion_bin(), "check", *arguments, text=True,
-                       env={**os.environ, **(env or {})})
+                       env={**os.environ, **(env or {})}, **more)
+
+
+def placed(done, path):
+    """The faults that have a place in the file, and not what the log says beside them."""
+    return [line.removeprefix(f"{path}:").split(": ", 1) for line in done.stderr.splitlines()
+            if line.startswith(f"{path}:")]
 
 
 def reload(server, said):
@@ -116,6 +122,82 @@ def test_serve_and_stdio_refuse_what_check_refuses(config):
     for command in ("serve", "stdio"):
         done = run_program(pillion_bin(), command, "--config", path, text=True)
         assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
+
+
+# What the file is not at fault for as a text, but what it asks for cannot be registered.
+REGISTERS = """\
+options:
+  root: missing
+folders:
+  docs:
+    path: none
+  notes:
+    path: {here}
+    uri: notes://a/
+  again:
+    path: {here}
+    uri: notes://a/
+prompt_files:
+  folders: [one, two]
+tools:
+  echo:
+    command: {{argv: ["true"]}}
+  bad:
+    input: {{type: object, properties: {{a: {{type: nonsense}}}}}}
+    output:
+      {{type: 12}}
+    command: {{argv: ["true"]}}
+  absent:
+    scopes: [x]
+methods:
+  tools/dance:
+    scopes: [x]
+"""
+
+
+@pytest.mark.parametrize("command", ["check", "serve", "stdio"])
+def test_every_fault_of_registration_with_its_place(config, tmp_path, command):
+    """The first one was told, without its place, and of a folder not which one it was."""
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "same.md").write_text("Hello", encoding="utf-8")
+    path = config(REGISTERS.format(here=tmp_path))
+    done = run_program(pillion_bin(), command, "--config", path, text=True, cwd=tmp_path)
+    assert done.returncode == 2 and done.stdout == "", done
+    found = placed(done, path)
+    assert [place for place, _ in found] == [
+        "2:9", "5:11", "11:10", "13:18", "15:3", "18:12", "20:7"], done.stderr
+    for (_, text), says in zip(found, (
+            "options.root: there is no such directory",
+            "folders.docs.path: there is no such directory",
+            'resource "notes://a/{+path}": registered twice',
+            'prompt "same": registered twice', 'tool "echo": registered twice',
+            'tool "bad": input schema: ', 'tool "bad": output schema: ')):
+        assert text.startswith(says), (text, says)
+
+
+def test_rules_about_what_is_not_there(config, tmp_path):
+    """As above. Where something could not be registered, nobody knows whether they are wrong."""
+    rules = "".join(f"{kind}:\n  {name}:\n    scopes: [x]\n" for kind, name in (
+        ("tools", "absent"), ("prompts", "absent"), ("resources", "'x://absent'"),
+        ("methods", "tools/dance")))
+    path = config(rules)
+    done = check(path, cwd=tmp_path)
+    assert done.returncode == 2
+    found = placed(done, path)
+    assert [place for place, _ in found] == ["3:14", "6:14", "9:14", "12:14"], done.stderr
+    assert all(text.endswith(".scopes: there is nothing of that name") for _, text in found)
+    done = check(path, "--root", "missing", cwd=tmp_path)
+    assert done.stderr == "pillion: --root: there is no such directory\n"
+
+
+def test_what_the_corporate_profile_refuses_with_its_place(config, tmp_path):
+    """As above."""
+    path = config("server: {profile: corporate}\ntools:\n  Bad:\n    description: Risk low.\n"
+                  "    command: {argv: ['true']}\n  worse_one:\n    command: {argv: ['true']}\n")
+    done = check(path, "--root", tmp_path, "--insecure-no-auth")
+    assert done.returncode == 2
+    assert [place for place, _ in placed(done, path)] == ["3:3", "6:3"], done.stderr
 
 
 def test_variables_come_from_the_environment(config):

@@ -260,10 +260,9 @@ TEST(resource_folder, what_cannot_be_served) {
                                   "docs://a?b/", "docs://{a}/", "docs://%41/", "docs://a#/"}) {
         EXPECT_EQ(fault_with([uri](spec& w) { w.uri_prefix = uri; }).rfind("uri: ", 0), 0U) << uri;
     }
-    EXPECT_EQ(fault_with([](spec& w) { w.folder.clear(); }), "folder: must be a directory");
-    EXPECT_EQ(fault_with([](spec& w) { w.folder += "/none"; }),
-              "folder: there is no such directory");
-    EXPECT_EQ(fault_with([](spec& w) { w.folder += "/file"; }), "folder: this is not a directory");
+    EXPECT_EQ(fault_with([](spec& w) { w.folder.clear(); }), "path: must be a directory");
+    EXPECT_EQ(fault_with([](spec& w) { w.folder += "/none"; }), "path: there is no such directory");
+    EXPECT_EQ(fault_with([](spec& w) { w.folder += "/file"; }), "path: this is not a directory");
     EXPECT_EQ(fault_with([](spec& w) { w.which.include = {"/a"}; }).rfind("include: ", 0), 0U);
     EXPECT_EQ(fault_with([](spec& w) { w.which.exclude = {""}; }).rfind("exclude: ", 0), 0U);
     EXPECT_EQ(fault_with([](spec& w) {

@@ -344,8 +344,9 @@ TEST(scopes_registered, the_operator_wins_and_names_what_there_is) {
                    {kind::prompt, "p", {"b"}},
                    {kind::resource, "test://r", {"c"}},
                    {kind::method, "tools/list", {"d"}}};
-    std::string fault;
-    EXPECT_TRUE(apply_operator_scopes(defs, fault)) << fault;
+    registration_faults faults;
+    apply_operator_scopes(defs, faults);
+    EXPECT_EQ(faults.joined(), "");
     const auto made = frozen(s);
     EXPECT_EQ(made->scopes(), (pillion::detail::scope_list{"b", "c", "d"}));
     EXPECT_FALSE(made->guards(guarded::tools));
@@ -353,8 +354,13 @@ TEST(scopes_registered, the_operator_wins_and_names_what_there_is) {
     EXPECT_EQ(made->method_scopes(method_id::tools_list), pillion::detail::scope_list{"d"});
     for (const kind of : {kind::tool, kind::prompt, kind::resource, kind::method}) {
         defs.guards = {{of, "absent", {"z"}}, {kind::prompt, "p", {"y"}}};
-        EXPECT_FALSE(apply_operator_scopes(defs, fault));
-        EXPECT_NE(fault.find("absent.scopes: there is nothing of that name"), fault.npos) << fault;
+        registration_faults unknown;
+        apply_operator_scopes(defs, unknown);
+        ASSERT_EQ(unknown.size(), 1U);
+        EXPECT_EQ(unknown[0].name, "absent");
+        EXPECT_EQ(unknown[0].part, "scopes");
+        EXPECT_EQ(unknown[0].text, std::string(unknown[0].section) +
+                                       ".absent.scopes: there is nothing of that name");
         EXPECT_EQ(defs.prompts[0]->scopes, pillion::detail::scope_list{"y"});
     }
 }

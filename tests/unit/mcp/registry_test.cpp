@@ -1,7 +1,10 @@
 #include "mcp/registry.hpp"
 
+#include <algorithm>
 #include <functional>
+#include <iterator>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -109,6 +112,41 @@ TEST(registry, faults_of_prompts_and_resources) {
               }),
               "");
     EXPECT_NE(fault_of([](server& s) { s.resource("").name("n").run(no_resource); }), "");
+}
+
+// The first one was told, and whose it was stood in its text only.
+TEST(registry, all_faults_are_told_with_what_they_are_about) {
+    server s("n", "1");
+    s.tool("a").input(schema::raw("{")).output(schema::raw(R"({"type":1})")).run(nothing);
+    s.tool("good").about("a").run(nothing);
+    s.tool("good").about("b").run(nothing);
+    s.prompt("p");
+    s.resource("u:x").name("n").scope("no good scope").run(no_resource);
+    s.method_scope("no/such", "x");
+    registration_faults faults;
+    std::vector<std::string> warnings;
+    EXPECT_EQ(registry::freeze(s.state().defs, faults, warnings), nullptr);
+    const auto shown = [](const registration_fault& one) {
+        return std::string(one.section) + " " + one.name + " " + one.part;
+    };
+    std::vector<std::string> about;
+    std::transform(faults.begin(), faults.end(), std::back_inserter(about), shown);
+    EXPECT_EQ(about,
+              (std::vector<std::string>{"tools a input", "tools a output", "tools good ",
+                                        "prompts p ", "resources u:x scopes", "methods no/such "}));
+}
+
+TEST(registry, faults_are_bounded) {
+    server s("n", "1");
+    for (std::size_t i = 0; i < 2 * registration_faults::faults_max; ++i) {
+        s.tool("t");
+    }
+    registration_faults faults;
+    std::vector<std::string> warnings;
+    EXPECT_EQ(registry::freeze(s.state().defs, faults, warnings), nullptr);
+    EXPECT_EQ(faults.size(), registration_faults::faults_max);
+    // Full as they are, they tell that there are some.
+    EXPECT_EQ(registry::freeze(s.state().defs, faults, warnings), nullptr);
 }
 
 TEST(registry, a_server_needs_a_name_and_a_version) {
