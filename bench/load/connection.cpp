@@ -23,6 +23,10 @@ constexpr std::int64_t pause_max_ns = 1000 * ns_per_ms;
 constexpr std::int64_t farewell_ns = 500 * ns_per_ms;
 // Of a server that has no room, where no request waits for it.
 constexpr std::int64_t crowd_patience_ns = 10'000 * ns_per_ms;
+// The end of a stream may come a little behind the answer in it. From a server that leaves them
+// open this often it is not waited for any longer.
+constexpr std::int64_t unended_patience_ns = 100 * ns_per_ms;
+constexpr int left_open_max = 3;
 
 std::unique_ptr<link> make_link(const connection_plan& plan, link_user& user) {
     io::reactor& loop = *plan.loop;
@@ -243,6 +247,7 @@ bool connection::send_own(const question& what) noexcept {
 bool connection::send(const std::string& begin, std::size_t id_at, std::string_view end) noexcept {
     began_ns_ = is_exchanging() ? began_ns_ : now_ns();
     heard_.reset();
+    unended_ = false;
     example_bytes_ = 0;
     id_ = id_at > 0 ? plan_.next_id++ : 0;
     return link_->send(begin, id_at, id_, end);
@@ -253,7 +258,7 @@ void connection::on_bytes(std::size_t in, std::size_t out) noexcept {
 }
 
 bool connection::on_message(char* text, std::size_t size) noexcept {
-    answer_ns_ = now_ns();
+    answer_ns_ = heard_ ? answer_ns_ : now_ns();
     // The first wrong one counts.
     if (heard_ && heard_->what != fault::none) {
         return true;
@@ -291,6 +296,27 @@ verdict connection::judge_reply(const reply_end& how) const noexcept {
 }
 
 void connection::on_reply(const reply_end& reply) noexcept {
+    left_open_ = 0;
+    take_reply(reply);
+}
+
+// A stream should end behind its answer (2025-11-25, "Sending Messages to the Server"), and need
+// not.
+void connection::on_unended() noexcept {
+    unended_ = true;
+    if (left_open_ >= left_open_max) {
+        end_unended();
+    }
+}
+
+// The answer counts, and was in time; nothing else can be asked through this link.
+void connection::end_unended() noexcept {
+    left_open_ += left_open_ < left_open_max ? 1 : 0;
+    take_reply({reply_state::complete, link_->status(), false});
+}
+
+void connection::take_reply(const reply_end& reply) noexcept {
+    unended_ = false;
     status_ = reply.status;
     served_ = reply.state == reply_state::complete;
     if (phase_ == phase::deleting) {
@@ -484,6 +510,10 @@ void connection::look_at_clock() noexcept {
     const bool late = now - began_ns_ >= (last_words ? farewell_ns : plan_.timeout_ns);
     if (phase_ == phase::idle) {
         return look_while_idle();
+    }
+    if (unended_ && (phase_ == phase::asking || phase_ == phase::initializing) &&
+        (late || now - answer_ns_ >= unended_patience_ns)) {
+        return end_unended();
     }
     if (!late || phase_ == phase::free || phase_ == phase::gone ||
         (phase_ == phase::asking && plan_.is_patient)) {

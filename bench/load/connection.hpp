@@ -115,6 +115,7 @@ class connection final : private link_user {
     void on_open(int os_errno) noexcept override;
     bool on_message(char* text, std::size_t size) noexcept override;
     void on_reply(const reply_end& how) noexcept override;
+    void on_unended() noexcept override;
     void on_lost() noexcept override;
     void on_closed(int os_errno) noexcept override;
     void on_bytes(std::size_t in, std::size_t out) noexcept override;
@@ -156,6 +157,8 @@ class connection final : private link_user {
     void try_later(bool at_once) noexcept;
     std::int64_t now_ns() const noexcept { return plan_.loop->now_ns(); }
     verdict judge_reply(const reply_end& how) const noexcept;
+    void take_reply(const reply_end& how) noexcept;
+    void end_unended() noexcept;
     bool is_unchecked() const noexcept { return plan_.unchecked && phase_ == phase::asking; }
 
     connection_plan& plan_;
@@ -192,6 +195,8 @@ class connection final : private link_user {
     std::int64_t retry_ns_ = 0;
     std::int64_t pause_ns_ = 0;     // before the next attempt, longer each time
     std::optional<verdict> heard_;  // of the message that came
+    bool unended_ = false;          // … in a reply that goes on behind it
+    int left_open_ = 0;             // such replies that had no end, in a row
     char example_[160] = {};
     std::size_t example_bytes_ = 0;
 };

@@ -77,6 +77,7 @@ bool http_link::send(std::string_view begin, std::size_t id_at, std::uint64_t id
                      std::string_view end) noexcept {
     reader_.begin();
     waiting_ = true;
+    answered_ = false;
     user_.on_bytes(0, begin.size() + end.size());
     write_message(*stream_, loop_.chunks(), begin, id_at, id, end);
     return true;
@@ -91,6 +92,8 @@ void http_link::on_data(char* data, std::size_t bytes) noexcept {
     const reply_state state = reader_.feed(data, bytes);
     if (state != reply_state::need_more) {
         replied(state);
+    } else if (answered_ && waiting_) {
+        user_.on_unended();
     }
 }
 
@@ -105,8 +108,10 @@ void http_link::on_eof() noexcept {
 }
 
 void http_link::on_message(char* text, std::size_t size) noexcept {
-    if (all_events_ || is_message()) {
+    if (all_events_) {
         user_.on_message(text, size);
+    } else if (is_message() && user_.on_message(text, size)) {
+        answered_ = true;
     }
 }
 

@@ -38,7 +38,7 @@ class http_link final : public link,
     std::string_view event_type() const noexcept { return reader_.event_type(); }
     // Whether that is a message of MCP. Events of other types are a server's own affair.
     bool is_message() const noexcept { return event_type().empty() || event_type() == "message"; }
-    // Events of other types are told as well.
+    // Events of other types are told as well, and what comes is no answer to what was sent.
     void tell_all_events() noexcept { all_events_ = true; }
 
  private:
@@ -64,6 +64,7 @@ class http_link final : public link,
     link_user& user_;
     int fd_ = -1;            // while connecting
     bool waiting_ = false;   // for a reply
+    bool answered_ = false;  // … which holds the answer
     bool closing_ = false;   // perhaps with a goodbye on its way
     bool shaking_ = false;   // hands, at the begin of TLS: on_open() is owed
     int shaking_fault_ = 0;  // … and what it will say

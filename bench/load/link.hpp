@@ -31,6 +31,8 @@ class link_user {
     // the answer to what was sent, and not a message beside it.
     virtual bool on_message(char* text, std::size_t size) noexcept = 0;
     virtual void on_reply(const reply_end& how) noexcept = 0;
+    // The answer was told, and its reply goes on: on_reply() comes when that ends, if it ever does.
+    virtual void on_unended() noexcept {}
     // The server ends the link, before its reply or while none is due: close() is called for.
     virtual void on_lost() noexcept = 0;
     // The link is closed, by close() or by the server: nothing is under way any more. Broken when

@@ -4,7 +4,7 @@ import queue
 
 import pytest
 
-from bench_program import brief
+from bench_program import LEGACY, MODERN, brief
 from scripted_server import CLOSE, chunked, http, message
 
 CLOSES = "Connection: close\r\n"
@@ -64,6 +64,38 @@ def test_connection_churn_of_a_server_that_closes(bench, scripted):
     code, report = bench(server.url, "connection-churn", *brief(7))
     assert code == 0 and report["ok"] == 7 and report["reconnects"] == 0, report
     assert server.connections == 8 and len(server.requests) == 7
+
+
+# ---- event streams ----
+
+def left_open(request, times=1):
+    """An answer in a stream that has no end."""
+    return chunked(times * f"data: {message(request)}\n\n",
+                   kind="text/event-stream").removesuffix(b"0\r\n\r\n")
+
+
+@pytest.mark.asan
+@pytest.mark.parametrize("revision", (MODERN, *LEGACY))
+def test_a_stream_that_is_left_open_behind_its_answer(bench, scripted, revision):
+    """The answer had come, and was reported as a time-out."""
+    server = scripted(lambda r: left_open(r) if "id" in r.message else http("", "202 Accepted"))
+    code, report = bench(server.url, "tools/list", "-r", revision, *brief(8))
+    assert code == 0 and report["ok"] == 8, report
+    assert report["reconnects"] >= 7 and told(server).count("tools/list") == 8
+
+
+def test_a_stream_whose_end_comes_later(bench, scripted):
+    """It is waited for, so that the connection can be asked again."""
+    server = scripted(lambda r: (left_open(r), b"0\r\n\r\n"))
+    code, report = bench(server.url, "tools/list", *brief(20, 2))
+    assert code == 0 and report["ok"] == 20 and report["reconnects"] == 0, report
+
+
+def test_a_second_answer_in_a_stream_that_is_left_open(bench, scripted):
+    """What comes behind the answer is still judged."""
+    server = scripted(lambda r: left_open(r, times=2))
+    code, report = bench(server.url, "tools/list", *brief(3))
+    assert code == 3 and report["errors"]["by_class"] == {"wrong_id": 3}, report
 
 
 PING = "event: ping\ndata: 2026-07-28T12:00:00Z\n\n"
