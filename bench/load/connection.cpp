@@ -60,7 +60,9 @@ connection::connection(connection_plan& plan)
       dialogue_(make_dialogue(*plan.what, plan.poll_ns)),
       taker_(dialogue_ ? dialogue_.get() : plan.taker) {}
 
-connection::~connection() { PILLION_ASSERT(is_gone() || phase_ == phase::idle); }
+connection::~connection() {
+    PILLION_ASSERT(is_gone() || (phase_ == phase::idle && poster_ == nullptr));
+}
 
 void connection::open() noexcept {
     phase_ = phase::connecting;
@@ -272,13 +274,33 @@ bool connection::on_message(char* text, std::size_t size) noexcept {
     const std::optional<verdict> how = plan_.check->judge(
         text, size, id_, asked_, plan_.what->modern(), phase_ != phase::asking ? nullptr : taker_);
     if (!plan_.check->reply().empty()) {
-        link_->answer(plan_.check->reply());
+        answer(plan_.check->reply());
     }
     if (how) {
         // A second answer is one that nobody asked for.
         heard_ = heard_ ? verdict{fault::wrong_id} : *how;
     }
     return how.has_value();
+}
+
+// What a server of 2026-07-28 asks is in its answers.
+void connection::answer(const std::string& text) noexcept {
+    if (plan_.to->is_command()) {
+        return link_->answer(text);
+    }
+    if (plan_.what->modern() || leaving_) {
+        return;
+    }
+    if (poster_ == nullptr) {
+        link_user& hears_of_bytes = *this;
+        poster_ = std::make_unique<answer_poster>(*plan_.loop, *plan_.to, plan_.answer_bytes_max,
+                                                  hears_of_bytes);
+    }
+    place at = at_;
+    if (phase_ == phase::initializing) {
+        at.session = link_->session();
+    }
+    poster_->post(render_answer(*plan_.what, *plan_.to, at, text));
 }
 
 // What an answer that is complete amounts to.
@@ -503,6 +525,9 @@ void connection::try_later(bool at_once) noexcept {
 
 void connection::look_at_clock() noexcept {
     const std::int64_t now = now_ns();
+    if (leaving_ && poster_ != nullptr && !poster_->is_gone()) {
+        poster_->leave();
+    }
     if (phase_ == phase::expecting && link_->can_resume()) {
         return become_free();
     }
@@ -549,6 +574,9 @@ void connection::look_while_idle() noexcept {
 void connection::leave() noexcept {
     leaving_ = true;
     pause_.cancel();
+    if (poster_ != nullptr) {
+        poster_->leave();
+    }
     if (phase_ == phase::idle || (phase_ == phase::free && !open_)) {
         phase_ = phase::gone;
     } else if (phase_ == phase::connecting) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "answer_check.hpp"
+#include "answer_poster.hpp"
 #include "dialogue.hpp"
 #include "fault.hpp"
 #include "io/reactor.hpp"
@@ -90,7 +91,9 @@ class connection final : private link_user {
     // Of the request that was sent last.
     std::uint64_t id() const noexcept { return id_; }
     // Nothing is open or under way, and nothing will be.
-    bool is_gone() const noexcept { return phase_ == phase::gone; }
+    bool is_gone() const noexcept {
+        return phase_ == phase::gone && (poster_ == nullptr || poster_->is_gone());
+    }
     // Where the server said that it speaks another revision than it was asked for.
     bool speaks_otherwise() const noexcept { return speaks_otherwise_; }
 
@@ -156,6 +159,7 @@ class connection final : private link_user {
     void close() noexcept;
     void try_later(bool at_once) noexcept;
     std::int64_t now_ns() const noexcept { return plan_.loop->now_ns(); }
+    void answer(const std::string& text) noexcept;
     verdict judge_reply(const reply_end& how) const noexcept;
     void take_reply(const reply_end& how) noexcept;
     void end_unended() noexcept;
@@ -174,6 +178,7 @@ class connection final : private link_user {
     bool answered_ = false;    // … the request of the exchange; the end of its session is to come
     bool crowded_ = false;     // the server's queue had no room for the last attempt
     std::unique_ptr<link> link_;
+    std::unique_ptr<answer_poster> poster_;  // over HTTP, of a server that asks
     // Which texts are asked: those of the plan, or our own, without their ends.
     const std::vector<request_text>* texts_;
     std::vector<request_text> own_texts_;

@@ -58,7 +58,7 @@ class link {
     virtual bool send(std::string_view begin, std::size_t id_at, std::uint64_t id,
                       std::string_view end) noexcept = 0;
     // Answers a request of the server, beside what was sent, where the link has room for that: a
-    // connection of HTTP takes nothing before its reply. REQUIRES: open.
+    // connection of HTTP takes nothing before its reply (answer_poster). REQUIRES: open.
     virtual void answer(std::string_view) noexcept {}
     // While open: on_closed() follows. A second time: soon.
     virtual void close() noexcept = 0;

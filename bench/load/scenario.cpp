@@ -204,6 +204,19 @@ request_text render(const scenario& how, const question& what, const target& to,
     return out;
 }
 
+std::string render_answer(const scenario& how, const target& to, const place& at,
+                          std::string_view json) {
+    std::string head = begin_head("POST", how, to, at);
+    add_header(head, "Content-Type", "application/json");
+    add_header(head, "Accept", "application/json, text/event-stream");
+    if (how.rev > revision::r2025_03_26) {
+        add_header(head, "MCP-Protocol-Version", name_of(how.rev));
+    }
+    add_header(head, "Content-Length", std::to_string(json.size()));
+    head.append("\r\n").append(json);
+    return head;
+}
+
 std::string render_delete(const scenario& how, const target& to, const place& at) {
     std::string head = begin_head("DELETE", how, to, at);
     if (how.rev > revision::r2025_03_26) {

@@ -100,6 +100,9 @@ struct request_text {
 
 // Renders a message: an HTTP request, or a line where the target is a command.
 request_text render(const scenario& how, const question& what, const target& to, const place& at);
+// A message that answers one of the server's, which is `json`, as an HTTP request.
+std::string render_answer(const scenario& how, const target& to, const place& at,
+                          std::string_view json);
 // The request that ends a session.
 std::string render_delete(const scenario& how, const target& to, const place& at);
 // The request that opens the stream of HTTP+SSE.
