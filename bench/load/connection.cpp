@@ -262,7 +262,7 @@ void connection::on_bytes(std::size_t in, std::size_t out) noexcept {
 bool connection::on_message(char* text, std::size_t size) noexcept {
     answer_ns_ = heard_ ? answer_ns_ : now_ns();
     // The first wrong one counts.
-    if (heard_ && heard_->what != fault::none) {
+    if (heard_ && heard_->what != fault::none && !is_asking_nothing()) {
         return true;
     }
     // Before the text is parsed in place.
@@ -275,6 +275,12 @@ bool connection::on_message(char* text, std::size_t size) noexcept {
         text, size, id_, asked_, plan_.what->modern(), phase_ != phase::asking ? nullptr : taker_);
     if (!plan_.check->reply().empty()) {
         answer(plan_.check->reply());
+    }
+    if (how && is_asking_nothing()) {
+        // Whatever it says, even if to the question before.
+        plan_.watcher->on_unasked({how->what == fault::malformed ? how->what : fault::wrong_id},
+                                  {example_, example_bytes_});
+        return false;
     }
     if (how) {
         // A second answer is one that nobody asked for.

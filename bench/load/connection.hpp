@@ -34,6 +34,8 @@ class connection_watcher {
     // came. on_free() follows, now or after a reconnect. `example` is valid for the call.
     virtual void on_answer(std::int64_t due_ns, std::int64_t at_ns, const verdict& how,
                            std::string_view example) noexcept = 0;
+    // An answer came while none was due.
+    virtual void on_unasked(const verdict& how, std::string_view example) noexcept = 0;
     // No connection could be made, or no session on it; tried again later.
     virtual void on_failed(const verdict& how, std::string_view example) noexcept = 0;
     // An established connection ended and is made anew.
@@ -163,6 +165,9 @@ class connection final : private link_user {
     verdict judge_reply(const reply_end& how) const noexcept;
     void take_reply(const reply_end& how) noexcept;
     void end_unended() noexcept;
+    bool is_asking_nothing() const noexcept {
+        return phase_ == phase::free || phase_ == phase::pausing;
+    }
     bool is_unchecked() const noexcept { return plan_.unchecked && phase_ == phase::asking; }
 
     connection_plan& plan_;

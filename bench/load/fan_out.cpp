@@ -83,6 +83,10 @@ void fan_out::on_answer(std::int64_t, std::int64_t, const verdict& how,
     }
 }
 
+void fan_out::on_unasked(const verdict& how, std::string_view example) noexcept {
+    watcher_.on_stream_failed(how, example);
+}
+
 void fan_out::on_failed(const verdict& how, std::string_view example) noexcept {
     watcher_.on_stream_failed(how, example);
 }

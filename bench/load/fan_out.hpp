@@ -52,6 +52,7 @@ class fan_out final : private connection_watcher {
     void on_free(connection& c) noexcept override;
     void on_answer(std::int64_t due_ns, std::int64_t at_ns, const verdict& how,
                    std::string_view example) noexcept override;
+    void on_unasked(const verdict& how, std::string_view example) noexcept override;
     void on_failed(const verdict& how, std::string_view example) noexcept override;
     void on_reconnect() noexcept override {}
     void on_bytes(std::size_t in, std::size_t out) noexcept override;

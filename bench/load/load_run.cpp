@@ -380,6 +380,13 @@ void load_run::on_stream_failed(const verdict& how, std::string_view example) no
     on_failed(how, example);
 }
 
+// It takes the place of no request.
+void load_run::on_unasked(const verdict& how, std::string_view example) noexcept {
+    if (phase_ == phase::measuring || phase_ == phase::draining) {
+        out_->counts.add_error(how, example);
+    }
+}
+
 void load_run::on_failed(const verdict& how, std::string_view example) noexcept {
     if (phase_ == phase::opening && opening_fault_.what == fault::none) {
         opening_fault_ = how;

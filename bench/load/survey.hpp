@@ -27,6 +27,7 @@ class survey final : private connection_watcher, private answer_taker {
     void on_free(connection& c) noexcept override;
     void on_answer(std::int64_t, std::int64_t, const verdict& how,
                    std::string_view example) noexcept override;
+    void on_unasked(const verdict&, std::string_view) noexcept override {}
     void on_failed(const verdict& how, std::string_view example) noexcept override;
     void on_reconnect() noexcept override {}
     void on_bytes(std::size_t, std::size_t) noexcept override {}

@@ -276,6 +276,17 @@ def test_wrong_lines(bench, tmp_path, name, how):
     assert code == 3 and report["errors"]["by_class"] == {name: 3}, report
 
 
+def test_answers_that_nobody_asked_for_in_open_loop(bench, tmp_path):
+    """Between two requests nobody looked at them; in closed loop they spoil the next one."""
+    for second in ("{**answer, 'id': 5}", "answer"):
+        how = ("print(chr(10).join(map(json.dumps, (answer, " + second + "))) + chr(10), end='',"
+               " flush=True)")  # in one piece
+        code, report = bench("tools/list", "--rate", 100, *brief(5),
+                             *stdio_script(tmp_path, how))
+        assert code == 3 and report["ok"] == 5 and not report["passed"], report
+        assert list(report["errors"]["by_class"]) == ["wrong_id"], report
+
+
 def test_connection_churn_starts_a_child_for_each_request(bench, noted):
     command, pids = noted
     code, report = bench("connection-churn", *ECHO, *brief(5), *command(fixture_bin(), "stdio"))

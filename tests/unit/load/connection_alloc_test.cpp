@@ -40,6 +40,7 @@ struct watcher final : connection_watcher {
                    std::string_view) noexcept override {
         ++(how.what == fault::none ? good : bad);
     }
+    void on_unasked(const verdict&, std::string_view) noexcept override { ++bad; }
     void on_failed(const verdict&, std::string_view) noexcept override { ++bad; }
     void on_reconnect() noexcept override { ++bad; }
     void on_bytes(std::size_t, std::size_t) noexcept override {}
