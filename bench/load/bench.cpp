@@ -2,6 +2,7 @@
 
 #include "ceiling.hpp"
 #include "load_run.hpp"
+#include "quantity.hpp"
 
 namespace pillion::load {
 
@@ -35,6 +36,11 @@ bool bench::run_list(const run_options& how, bench_result& out, std::string& fau
             now.connections = how.connection_steps[i];
         }
         if (!run_one(now, out, fault)) {
+            fault =
+                (how.rate_steps.empty()
+                     ? "with " + show_count(static_cast<double>(now.connections)) + " connections: "
+                     : "at " + show_count(now.rate) + " requests/s: ") +
+                fault;
             return false;
         }
     }

@@ -42,8 +42,9 @@ class bench {
           std::function<void(const series_point&)> told)
         : loop_(loop), server_(server), told_(std::move(told)) {}
 
-    // False, with `fault` set, when there is nothing to report: the server could not be reached or
-    // spoken to, or a search was interrupted. A list that is interrupted ends early.
+    // False, with `fault` set, when the server could not be reached or spoken to, or a search was
+    // interrupted. Of a list the runs that were finished are kept; one that is interrupted ends
+    // early.
     bool run(const run_options& how, bench_result& out, std::string& fault);
 
  private:

@@ -1,5 +1,6 @@
 """pillion-bench: right against any server, and not taken in by a wrong one."""
 
+import itertools
 import json
 import os
 import pty
@@ -441,6 +442,30 @@ def test_one_bad_step_fails_all(bench, scripted):
     code, report = bench(server.url, "tools/list", "-c", "1,2", *brief(5)[:2], "--warm-up", "0s")
     assert code == 3 and not report["passed"]
     assert [step["passed"] for step in report["steps"]] == [False, True]
+
+
+@pytest.mark.parametrize("finished", (1, 2))
+def test_a_step_that_cannot_be_run_takes_none_with_it(scripted, io, tmp_path, finished):
+    """There is no session for one of its connections: what had been measured was lost."""
+    introduced = itertools.count(1)
+    sessions = sum(range(1, finished + 1))
+
+    def script(request):
+        if "id" not in request.message:
+            return http("", "202 Accepted")
+        if request.rpc_method == "initialize" and next(introduced) > sessions:
+            return http("", "503 Full")
+        return http(message(request))
+    path = tmp_path / "report"
+    done = run_program(bench_bin(), scripted(script).url, "tools/list", "-c", "1,2,3", "-r",
+                       "2025-11-25", *brief(5)[:2], "--warm-up", "0s", "--io", io, "--json", path)
+    assert done.returncode == 1, done
+    assert done.stderr.decode() == (f"pillion-bench: with {finished + 1} connections: "
+                                    "no connection: http_5xx (503 )\n")
+    report = json.loads(path.read_text(encoding="utf-8"))
+    steps = report["steps"] if finished > 1 else [report]
+    assert [(one["connections"], one["ok"]) for one in steps] == [(1, 5), (2, 5)][:finished]
+    assert b"tools/list" in done.stdout
 
 
 def test_assertions(bench, server):
