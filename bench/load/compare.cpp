@@ -23,6 +23,7 @@ struct row {
     bool more_is_better;
 };
 constexpr row rows[] = {
+    {"ceiling/s", "/ceiling/rate", true},
     {"requests/s", "/rps", true},
     {"p50 µs", "/latency_us/p50", false},
     {"p90 µs", "/latency_us/p90", false},

@@ -541,6 +541,24 @@ def test_compare(bench, server, tmp_path):
         assert str(bad) in fails(1, "compare", before, bad)
 
 
+def test_compare_ceilings(bench, server, tmp_path):
+    """What a search came to was passed over: half of it was as good as all."""
+    _, report = bench(server.urls[0], "ping", *brief(50))
+    for name, rate in (("before", 1000), ("after", 500), ("none", 0)):
+        report["ceiling"] = {"rate": rate, "steps": []}
+        (tmp_path / name).write_text(json.dumps(report), encoding="utf-8")
+
+    def compared(before, after):
+        return run_program(bench_bin(), "compare", tmp_path / before, tmp_path / after,
+                           "--fail-above", "10%")
+    for after, ratio in (("after", b"0.500"), ("none", b"0.000")):
+        done = compared("before", after)
+        line = next(one for one in done.stdout.splitlines() if one.startswith(b"ceiling/s"))
+        assert done.returncode == 3 and ratio in line and b"WORSE" in line, done
+    assert compared("after", "before").returncode == 0
+    assert compared("none", "before").returncode == 0
+
+
 # ---- what cannot be ----
 
 def test_nobody_listens():
