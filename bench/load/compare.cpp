@@ -44,8 +44,15 @@ constexpr bool is_judged(const row& r) {
 }
 
 std::optional<json::document> read_report(const std::string& path) {
-    const std::optional<std::string> text = read_text(path);
-    auto parsed = json::document::parse(text.value_or(""));
+    // A point for each second of a week is less.
+    constexpr std::size_t report_bytes_max = std::size_t{256} << 20U;
+    std::string why;
+    const std::optional<std::string> text = read_text(path, why, report_bytes_max);
+    if (!text) {
+        std::fprintf(stderr, "pillion-bench: %s\n", why.c_str());
+        return std::nullopt;
+    }
+    auto parsed = json::document::parse(*text);
     if (!parsed || !parsed->root()["pillion_bench"].is_string()) {
         std::fprintf(stderr, "pillion-bench: %s is no report of --json\n", path.c_str());
         return std::nullopt;
@@ -100,8 +107,8 @@ bool compare_runs(json::view before, json::view after, double fail_above) {
 
 int compare_reports(const compare_options& how) {
     const std::optional<json::document> before = read_report(how.before);
-    const std::optional<json::document> after = read_report(how.after);
-    if (!before || !after) {
+    const std::optional<json::document> after = before ? read_report(how.after) : std::nullopt;
+    if (!after) {
         return exit_fault;
     }
     const json::view steps_before = before->root()["steps"];

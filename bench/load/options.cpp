@@ -186,9 +186,10 @@ std::string read_arguments(const std::string& word, run_options& to) {
         to.makes_arguments = true;
         text = "{}";
     } else if (word.starts_with('@')) {
-        std::optional<std::string> held = read_text(word.substr(1));
+        std::string why;
+        std::optional<std::string> held = read_text(word.substr(1), why);
         if (!held) {
-            return "--arguments: cannot read " + word.substr(1);
+            return "--arguments: " + why;
         }
         text = std::move(*held);
     }

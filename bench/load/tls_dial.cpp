@@ -10,8 +10,9 @@ namespace {
 constexpr const char* bundles[] = {"/etc/ssl/certs/ca-certificates.crt",
                                    "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem"};
 
-bool read(const std::string& path, std::string& to) {
-    to = read_text(path).value_or("");
+bool read(const std::string& path, std::string& to, std::string& fault) {
+    fault = "cannot read " + path;  // also what is empty
+    to = read_text(path, fault).value_or("");
     return !to.empty();
 }
 
@@ -20,15 +21,16 @@ bool read_authorities(const tls_words& words, std::string& to, std::string& faul
         return true;
     }
     if (!words.authorities.empty()) {
-        fault = "--cacert: cannot read " + words.authorities;
-        return read(words.authorities, to);
+        const bool good = read(words.authorities, to, fault);
+        fault = "--cacert: " + fault;
+        return good;
     }
-    fault = "no certificate authorities are installed here: name one with --cacert";
     for (const char* const path : bundles) {
-        if (read(path, to)) {
+        if (read(path, to, fault)) {
             return true;
         }
     }
+    fault = "no certificate authorities are installed here: name one with --cacert";
     return false;
 }
 
@@ -46,8 +48,9 @@ std::shared_ptr<tls_dial> tls_dial::make(io::reactor& loop, const tls_words& wor
     }
     tls::certificate_text identity;
     if (!words.certificate.empty()) {
-        if (!read(words.certificate, identity.chain) || !read(words.key, identity.key)) {
-            fault = "--cert and --key: cannot read both";
+        if (!read(words.certificate, identity.chain, fault) ||
+            !read(words.key, identity.key, fault)) {
+            fault = "--cert and --key: " + fault;
             return nullptr;
         }
         options.identity = &identity;

@@ -588,6 +588,19 @@ def test_directories_that_are_no_files(tmp_path):
     assert "cannot read" in fails(1, "https://127.0.0.1:1/mcp", "--cacert", tmp_path)
 
 
+def test_files_that_are_too_large(tmp_path):
+    """One that never ends was read until there was no memory any more."""
+    arguments = tmp_path / "arguments.json"
+    arguments.write_text(json.dumps({"text": "x" * (16 << 20)}), encoding="utf-8")
+    call = ("http://127.0.0.1:1/mcp", *SCENARIOS["call"][:3], "--arguments")
+    for endless in (arguments, "/dev/zero"):
+        assert f"{endless} is larger than 16 MiB" in fails(2, *call, f"@{endless}")
+    assert "larger" in fails(1, "https://127.0.0.1:1/mcp", "--cacert", arguments)
+    with open(arguments, "r+b") as file:
+        file.truncate((256 << 20) + 1)  # a hole
+    assert "larger than 256 MiB" in fails(1, "compare", arguments, arguments)
+
+
 def test_files_that_cannot_be_written(scripted):
     """That is said before the run, whose results would be lost."""
     server = scripted(lambda r: http(message(r)))
