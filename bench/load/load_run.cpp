@@ -90,15 +90,18 @@ bool load_run::run(run_result& out, std::string& fault) {
 }
 
 void load_run::turn(std::int64_t until_ns) {
-    if (how_.spin) {
-        loop_.run_one(0);
-        return;
-    }
-    const std::int64_t wait_ns = std::max<std::int64_t>(until_ns - loop_.ops().now_ns(), 0);
+    const std::int64_t wait_ns =
+        how_.spin ? 0 : std::max<std::int64_t>(until_ns - loop_.ops().now_ns(), 0);
     if (needs_alarm_ && wait_ns > 0 && wait_ns < ns_per_s) {
         alarm_.arm(until_ns);
     }
     loop_.run_one(std::min(wait_ns, ns_per_s));
+    // Only now: a change that was told twice is no news of the next one.
+    if (round_due_ns_ < 0 && caller_ != nullptr) {
+        connection& c = *std::exchange(caller_, nullptr);
+        // It may have been cut off since; then it comes back.
+        c.is_free() ? use(c) : void();
+    }
 }
 
 // Time-outs and new attempts to connect; how often is enough for both.
@@ -305,10 +308,14 @@ void load_run::ask(connection& c, std::int64_t due_ns) noexcept {
 }
 
 void load_run::on_free(connection& c) noexcept {
-    if (round_due_ns_ >= 0) {
+    if (fan_out_) {
         caller_ = &c;
-        return;
+    } else {
+        use(c);
     }
+}
+
+void load_run::use(connection& c) noexcept {
     if (phase_ != phase::opening && !is_open_loop()) {
         return ask_next(c);
     }
@@ -359,21 +366,15 @@ void load_run::on_change(std::int64_t at_ns) noexcept {
 }
 
 void load_run::go_on_with_round() noexcept {
-    if (round_due_ns_ >= 0) {
-        const bool late = loop_.now_ns() - round_asked_ns_ > how_.timeout_ns;
-        if (!round_answered_ || (fan_out_->missing() > 0 && !late)) {
-            return;
-        }
-        for (std::size_t i = 0; i < fan_out_->missing() && counts_if_bad(round_due_ns_); ++i) {
-            out_->counts.add_error({fault::timeout}, {});
-        }
-        round_due_ns_ = -1;
-        --under_way_;
+    const bool late = loop_.now_ns() - round_asked_ns_ > how_.timeout_ns;
+    if (round_due_ns_ < 0 || !round_answered_ || (fan_out_->missing() > 0 && !late)) {
+        return;
     }
-    // It may have been cut off since; then it comes back.
-    if (caller_ != nullptr && caller_->is_free()) {
-        on_free(*std::exchange(caller_, nullptr));
+    for (std::size_t i = 0; i < fan_out_->missing() && counts_if_bad(round_due_ns_); ++i) {
+        out_->counts.add_error({fault::timeout}, {});
     }
+    round_due_ns_ = -1;
+    --under_way_;
 }
 
 void load_run::on_stream_failed(const verdict& how, std::string_view example) noexcept {

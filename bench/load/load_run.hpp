@@ -63,6 +63,8 @@ class load_run final : private connection_watcher, private fan_out_watcher {
         return free_count_ == all_.size() && (!fan_out_ || fan_out_->is_ready());
     }
     std::string why_not_open() const;
+    // Asks it, or waits with it until a request is due.
+    void use(connection& c) noexcept;
     void ask(connection& c, std::int64_t due_ns) noexcept;
     void count_good(std::int64_t due_ns, std::int64_t at_ns) noexcept;
     // The request that changes something was answered, or all have heard of it, or waited enough.
@@ -109,7 +111,7 @@ class load_run final : private connection_watcher, private fan_out_watcher {
         -1;  // of the request whose change is waited for; -1: there is none
     std::int64_t round_asked_ns_ = 0;
     bool round_answered_ = false;
-    connection* caller_ = nullptr;  // it was answered before all had heard
+    connection* caller_ = nullptr;  // with which the next round is begun
     schedule schedule_;
     fine_timer alarm_;
     bool needs_alarm_ = false;

@@ -1,6 +1,7 @@
 """pillion-bench: other transports than HTTP, and what is more than a question and its answer."""
 
 import contextlib
+import itertools
 import json
 import os
 import queue
@@ -719,6 +720,43 @@ def test_a_stream_that_ends_is_begun_again(bench, scripted):
     assert code == 3 and report["ok"] >= 1 and len(opened) == 2, report
     # A stream that is no answer, and the change that went with it.
     assert report["errors"]["by_class"] == {"malformed": 1, "timeout": 1}, report
+
+
+def test_a_change_that_is_told_twice_is_none_of_the_next_round(bench, scripted):
+    """The server tells of every other change, and of that twice: those that nobody heard of
+    counted."""
+    changes, calls = queue.Queue(), itertools.count(1)
+
+    def stream(identifier):
+        def event(method):
+            tag = {"_meta": {"io.modelcontextprotocol/subscriptionId": identifier}}
+            text = json.dumps({"jsonrpc": "2.0", "method": f"notifications/{method}",
+                               "params": tag})
+            return f"data: {text}\n\n"
+        yield event("subscriptions/acknowledged")
+        while taken(changes):
+            yield 2 * event("tools/list_changed")
+
+    def script(request):
+        if request.rpc_method == "subscriptions/listen":
+            return stream(request.message["id"])
+        changed.append(next(calls) % 2 == 1)
+        return http(message(request))
+    server = scripted(script)
+    one, changed = server.one, []
+
+    def one_and_its_change(reader, writer):
+        goes_on = one(reader, writer)
+        # Behind the answer, so that the round ends with the first of the two.
+        if changed and changed.pop():
+            changes.put(True)
+        return goes_on
+    server.one = one_and_its_change
+    code, report = bench(server.url, "listen", *ECHO, "-n", 4, "-c", 1, "--warm-up", "0s",
+                         "--timeout", "300ms")
+    changes.put(False)
+    assert code == 3 and report["ok"] == 2, report
+    assert report["errors"]["by_class"] == {"timeout": 2}, report
 
 
 def test_messages_of_another_stream(scripted):
