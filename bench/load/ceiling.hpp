@@ -15,8 +15,9 @@ namespace pillion::load {
 // its answers must be right, unless the promises are about errors.
 bool meets(const std::vector<assertion>& slo, double rate, const run_result& run);
 
-// Halves what lies between 0 and `upper` until it knows the highest rate for which `met` says yes
-// to 2 %, or to a thousandth of `upper`; 0 when there is none.
-double search_ceiling(double upper, const std::function<bool(double)>& met);
+// Halves what lies between 0 and `first` until it knows the highest rate for which `met` says yes
+// to 2 %, or to a thousandth of `first`; 0 when there is none. Where `first` itself is met it looks
+// above it, up to six times as high.
+double search_ceiling(double first, const std::function<bool(double)>& met);
 
 }  // namespace pillion::load

@@ -675,8 +675,9 @@ def test_the_ceiling_of_changes(bench, scripted):
                          "--warm-up", "0s", "--find-ceiling", "--slo", "p99 < 3s")
     for changes in streams:
         changes.put(False)
-    assert code == 0 and 0 < report["ceiling"]["rate"] <= 50, report["ceiling"]
-    assert all(one["rate"] <= 50 for one in report["ceiling"]["steps"]), report["ceiling"]
+    assert code == 0 and 0 < report["ceiling"]["rate"] < 52, report["ceiling"]
+    # A little more than there is is tried, and not four times of it.
+    assert all(one["rate"] < 100 for one in report["ceiling"]["steps"]), report["ceiling"]
 
 
 def test_who_hears_of_nothing_waits_in_vain(bench, server):

@@ -23,7 +23,28 @@ TEST(ceiling, is_found_to_two_percent) {
         EXPECT_LE(runs, 16);
     }
     EXPECT_EQ(search_ceiling(1000, [](double) { return false; }), 0);
-    EXPECT_EQ(search_ceiling(1000, [](double) { return true; }), 1000);
+}
+
+// What the server does in closed loop is where it begins, and was where it ended.
+TEST(ceiling, is_looked_for_above_the_first_rate) {
+    for (const double limit : {100'000.0, 107'000.0, 124'999.0, 300'000.0}) {
+        int runs = 0;
+        const double found = search_ceiling(100'000, [&](double rate) {
+            ++runs;
+            return rate <= limit;
+        });
+        EXPECT_LE(found, limit);
+        EXPECT_GE(found, limit * 0.98);
+        EXPECT_LE(runs, 12);
+    }
+    double highest = 0;
+    const double found = search_ceiling(1000, [&](double rate) {
+        highest = rate;
+        return true;
+    });
+    EXPECT_EQ(found, highest);
+    EXPECT_GT(found, 5000);
+    EXPECT_LT(found, 7000);
 }
 
 run_result run_of(std::int64_t latency_ns, double rps) {
