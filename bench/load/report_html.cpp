@@ -14,7 +14,7 @@ constexpr const char* style = R"(:root{color-scheme:light dark;--ink:#1c2024;--p
 @media(prefers-color-scheme:dark){:root{--ink:#e6e9ec;--paper:#14171a;--grid:#2b3138;
 --soft:#98a2ae;--c1:#62a8ff;--c2:#ff9a5c;--c3:#b79bff}}
 body{font:15px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--paper);margin:2rem auto;
-max-width:800px;padding:0 1rem}h1{font-size:1.3rem}h2{font-size:1rem;margin:2rem 0 .3rem}
+max-width:900px;padding:0 1rem}h1{font-size:1.3rem}h2{font-size:1rem;margin:2rem 0 .3rem}
 pre{font:13px/1.5 ui-monospace,monospace;overflow-x:auto}
 svg{width:100%;height:auto}svg text{font:12px system-ui,sans-serif;fill:var(--soft)}
 .grid{stroke:var(--grid)}polyline{fill:none;stroke-width:1.8;stroke-linejoin:round}
