@@ -646,20 +646,22 @@ def test_listen(bench, server):
     assert code == 0 and report["ok"] == 30 and report["mode"] == "open", report
 
 
+def listen_event(identifier, method):
+    """An event of a subscriptions/listen stream."""
+    tag = {"_meta": {"io.modelcontextprotocol/subscriptionId": identifier}}
+    text = json.dumps({"jsonrpc": "2.0", "method": f"notifications/{method}", "params": tag})
+    return f"data: {text}\n\n"
+
+
 def test_the_ceiling_of_changes(bench, scripted):
     """Deliveries were taken for changes: with four streams a quarter of the rate was kept up
     with, and the search began at four times of what there is."""
     streams, lock = [], threading.Lock()
 
-    def event(identifier, method):
-        tag = {"_meta": {"io.modelcontextprotocol/subscriptionId": identifier}}
-        text = json.dumps({"jsonrpc": "2.0", "method": f"notifications/{method}", "params": tag})
-        return f"data: {text}\n\n"
-
     def stream(identifier, changes):
-        yield event(identifier, "subscriptions/acknowledged")
+        yield listen_event(identifier, "subscriptions/acknowledged")
         while taken(changes):
-            yield event(identifier, "tools/list_changed")
+            yield listen_event(identifier, "tools/list_changed")
 
     def script(request):
         if request.rpc_method == "subscriptions/listen":
@@ -697,17 +699,12 @@ def test_a_stream_that_ends_is_begun_again(bench, scripted):
     ends, changes, opened = queue.Queue(), queue.Queue(), []
 
     def stream(first, identifier):
-        def event(method):
-            tag = {"_meta": {"io.modelcontextprotocol/subscriptionId": identifier}}
-            text = json.dumps({"jsonrpc": "2.0", "method": f"notifications/{method}",
-                               "params": tag})
-            return f"data: {text}\n\n"
-        yield event("subscriptions/acknowledged")
+        yield listen_event(identifier, "subscriptions/acknowledged")
         if first:
             taken(ends)
             return
         while taken(changes):
-            yield event("tools/list_changed")
+            yield listen_event(identifier, "tools/list_changed")
 
     def script(request):
         if request.rpc_method == "subscriptions/listen":
@@ -729,14 +726,9 @@ def test_a_change_that_is_told_twice_is_none_of_the_next_round(bench, scripted):
     changes, calls = queue.Queue(), itertools.count(1)
 
     def stream(identifier):
-        def event(method):
-            tag = {"_meta": {"io.modelcontextprotocol/subscriptionId": identifier}}
-            text = json.dumps({"jsonrpc": "2.0", "method": f"notifications/{method}",
-                               "params": tag})
-            return f"data: {text}\n\n"
-        yield event("subscriptions/acknowledged")
+        yield listen_event(identifier, "subscriptions/acknowledged")
         while taken(changes):
-            yield 2 * event("tools/list_changed")
+            yield 2 * listen_event(identifier, "tools/list_changed")
 
     def script(request):
         if request.rpc_method == "subscriptions/listen":
