@@ -154,6 +154,7 @@ class connection final : public io::stream_reader, public base::list_hook<> {
     void count_response(std::uint16_t status) noexcept;
     void keep_stream_alive() noexcept;
     void abort() noexcept;
+    void abandon() noexcept;
     void finish() noexcept;
     std::string_view body_view() const noexcept;
     base::chunk* take_body() noexcept;

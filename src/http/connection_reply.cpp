@@ -210,6 +210,12 @@ void connection::abort() noexcept {
     finish();
 }
 
+void connection::abandon() noexcept {
+    PILLION_ASSERT(open_ && eof_);
+    close_ = true;
+    finish();
+}
+
 void connection::finish() noexcept {
     open_ = false;
     wake();

@@ -79,6 +79,8 @@ void exchange::end_sse() noexcept { owner_.end_sse(); }
 
 void exchange::abort() noexcept { owner_.abort(); }
 
+void exchange::abandon() noexcept { owner_.abandon(); }
+
 void exchange::close_after() noexcept { owner_.close_ = true; }
 
 void exchange::admit_again() const noexcept { owner_.admit_again(); }

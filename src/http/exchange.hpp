@@ -108,8 +108,11 @@ class exchange {
     // Ends the stream properly and finishes the exchange.
     void end_sse() noexcept;
 
-    // Closes the connection without an (or with half an) answer.
+    // Closes the connection without an (or with half an) answer, whatever else waits to be sent.
     void abort() noexcept;
+    // For a peer that has finished sending and wants no answer any more. What was written until
+    // now still goes out, answers to earlier requests among it; then the connection is closed.
+    void abandon() noexcept;
     // The connection is to be closed after this exchange.
     void close_after() noexcept;
 

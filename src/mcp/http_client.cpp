@@ -141,7 +141,7 @@ void http_client::on_peer_eof() noexcept {
         request& r = *live_;
         http::exchange& ex = detach();
         way_.shard_engine().disconnected(r);
-        ex.abort();
+        ex.abandon();
     }
 }
 

@@ -150,6 +150,7 @@ class model_client final : public wire_owner, public std::enable_shared_from_thi
     void note_task(const call& c, json::view made);
     void check_task(const call& c, const parsed& m);
     void stream_ended(const wire& on, exchange& of);
+    bool is_overtaken(const call& one) const;
     void lose_stream();
     void session_lost(const exchange& of);
     void give_up(const std::string& id);

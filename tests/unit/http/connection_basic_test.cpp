@@ -186,6 +186,51 @@ TEST(connection_basic, abort_closes_without_an_answer) {
     }
 }
 
+// A client of 2026-07-28 that hung up while its second call ran lost the answer to its first one.
+TEST(connection_basic, abandoned_exchange_takes_no_earlier_answer_along) {
+    world all;
+    all.handler.later = true;
+    wire& w = all.connect();
+    w.hold = true;
+    w.deliver(get_a);
+    all.handler.answer();
+    w.deliver(post_b);
+    all.turns(3);
+    ASSERT_NE(all.handler.pending, nullptr);
+    w.eof();
+    all.turns(3);
+    std::exchange(all.handler.pending, nullptr)->abandon();
+    all.turns(3);
+    EXPECT_TRUE(w.closing);
+    EXPECT_FALSE(w.closed);
+    w.read_some(SIZE_MAX);
+    all.turns(3);
+    EXPECT_TRUE(w.closed);
+    const auto replies = read_replies(w.sent);
+    ASSERT_EQ(replies.size(), 1U);
+    EXPECT_TRUE(replies[0].complete);
+    EXPECT_EQ(all.handler.gones, 0);
+}
+
+// Who hung up and does not read what is left either is not waited for.
+TEST(connection_basic, abandoned_exchange_waits_for_its_reader_no_longer_than_for_others) {
+    world all;
+    all.handler.later = true;
+    wire& w = all.connect();
+    w.hold = true;
+    w.deliver(get_a);
+    all.handler.answer();
+    w.deliver(post_b);
+    w.eof();
+    all.turns(3);
+    std::exchange(all.handler.pending, nullptr)->abandon();
+    all.turns(3);
+    EXPECT_FALSE(w.closed);
+    all.pass_ms(limits::head_timeout_ms + 1000);
+    all.turns(3);
+    EXPECT_TRUE(w.closed);
+}
+
 TEST(connection_basic, disconnect_while_the_handler_works_is_told_once) {
     world all;
     all.handler.later = true;
