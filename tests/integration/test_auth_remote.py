@@ -299,6 +299,7 @@ def test_answers_that_are_no_keys(start, publisher, name):
     # It is tried again.
     publisher.answer = None
     server.wait_for_log("auth.keys_fetched")
+    wait_until_ready(server)  # the line comes before the threads that serve know them
     assert ask(server.address, publisher.issuer.token()).status == 200
 
 
