@@ -70,6 +70,12 @@ void listen_stream::on_token_end() noexcept {
     on_drain();
 }
 
+void listen_stream::on_peer_eof() noexcept {
+    exchange_.listen(nullptr);
+    exchange_.abandon();
+    end("disconnected");
+}
+
 void listen_stream::cut() noexcept {
     exchange_.listen(nullptr);
     exchange_.abort();

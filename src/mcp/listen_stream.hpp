@@ -28,7 +28,7 @@ class listen_stream final : private paced_listener,
     void on_drain() noexcept override;
     void on_token_end() noexcept override;
     bool still_let_in() const noexcept override;
-    void on_peer_eof() noexcept override { cut(); }
+    void on_peer_eof() noexcept override;
     void on_drained() noexcept override;
     void on_gone() noexcept override { end("disconnected"); }
     base::byte_buffer new_message() const noexcept override;

@@ -180,6 +180,26 @@ TEST(cancellation, a_modern_client_that_goes_has_cancelled_a_legacy_one_has_not)
     }
 }
 
+// The end of the last request took along what the client had not read of the answers before it.
+TEST(cancellation, who_hangs_up_gets_the_answers_that_were_there) {
+    const std::string listen = modern_post(
+        "subscriptions/listen", "",
+        modern_body("2", "subscriptions/listen", R"("notifications":{"toolsListChanged":true})"));
+    for (const std::string& last : {modern_call("2", "watch"), listen}) {
+        world w;
+        client& c = w.connect();
+        c.peer().block(true);
+        c.send(modern_call("1", "nap") + last);
+        c.peer().finish();
+        w.settle();
+        EXPECT_EQ(c.peer().received(), "");
+        c.peer().block(false);
+        EXPECT_EQ(w.left(), "");
+        EXPECT_EQ(parsed(c.replies().at(0).message()).text(), "slept");
+        EXPECT_TRUE(c.peer().closed());
+    }
+}
+
 TEST(cancellation, disconnects_at_every_byte_of_a_reply_leave_nothing) {
     const std::string request = modern_call("1", "steps", R"({"count":3})", R"("progressToken":1)");
     std::size_t total = 1;
