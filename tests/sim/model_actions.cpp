@@ -356,7 +356,7 @@ void model_client::depart() {
         case 1:
             return w.reset_after(1 + random_.below(3000));
         default:
-            return w.finish(is_modern());
+            return hang_up(w);
     }
 }
 
@@ -493,6 +493,9 @@ void model_client::ask_task() {
                        R"("taskId":)" + quoted(t.id));
     c.tag = t.tag;
     c.at_once = !waits;
+    if (waits) {
+        note_overtaken(c);
+    }
     post(c);
 }
 
@@ -583,7 +586,7 @@ void model_client::leave() {
         if (w->blocked()) {
             w->block(false);
         }
-        chance(2) ? w->reset() : w->finish(is_modern());
+        chance(2) ? w->reset() : hang_up(*w);
     }
     later(3000, [](model_client& me) { me.leave(); });
 }

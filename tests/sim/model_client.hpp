@@ -69,6 +69,7 @@ struct call {
     bool forbidden = false;     // an answer must not come any more
     bool lost = false;          // its connection is gone; it may be resumed
     bool resumed = false;
+    bool overtaken = false;  // another call waits for the same, and may take its stream over
 };
 
 struct client_task {
@@ -120,6 +121,7 @@ class model_client final : public wire_owner, public std::enable_shared_from_thi
     void make_batch();
     void cancel_one();
     void depart();
+    void hang_up(wire& w);
     void open_stream();
     void send_garbage();
     void send_in_parts();
@@ -150,7 +152,7 @@ class model_client final : public wire_owner, public std::enable_shared_from_thi
     void note_task(const call& c, json::view made);
     void check_task(const call& c, const parsed& m);
     void stream_ended(const wire& on, exchange& of);
-    bool is_overtaken(const call& one) const;
+    void note_overtaken(call& by);
     void lose_stream();
     void session_lost(const exchange& of);
     void give_up(const std::string& id);

@@ -1,4 +1,4 @@
-// The part of model_client that hears of ends: of streams, sessions and connections.
+// The part of model_client that makes and hears of ends: of streams, sessions and connections.
 #include <algorithm>
 
 #include "sim/model_client.hpp"
@@ -27,20 +27,21 @@ void model_client::stream_ended(const wire& on, exchange& of) {
         return;
     }
     // Who has finished sending may be gone: a newer call for the same task takes its stream over.
-    const bool given_way = on.finished() && is_overtaken(*c);
+    const bool given_way = on.finished() && c->overtaken;
     if (!given_way && !c->cancelled && !ended_session_ && state_ != state::dead) {
         fail("the stream of " + c->id + " ended without its answer");
     }
     c->owed = false;
 }
 
-// There is another tasks/result for the same task. Which the server met last is not known: one may
-// have been sent first and have waited behind another call of its connection.
-bool model_client::is_overtaken(const call& one) const {
-    return one.method == "tasks/result" && std::ranges::any_of(calls_, [&one](const auto& other) {
-               const call& c = other.second;
-               return &c != &one && c.method == one.method && c.params == one.params;
-           });
+// Two or more wait for the result of one task. Which the server meets last is not known: one may
+// have been sent first and wait behind another call of its connection.
+void model_client::note_overtaken(call& by) {
+    for (auto& [id, other] : calls_) {
+        if (&other != &by && other.method == by.method && other.params == by.params) {
+            other.overtaken = by.overtaken = true;
+        }
+    }
 }
 
 // With its stream a client of HTTP+SSE has lost everything.
@@ -64,6 +65,18 @@ void model_client::session_lost(const exchange& of) {
     for (auto& [id, c] : calls_) {
         c.owed = false;
     }
+}
+
+// Half-closes. In front of a call whose handler has begun everything has been answered.
+void model_client::hang_up(wire& w) {
+    std::size_t answered = 0;
+    for (std::size_t i = 0; i < w.pending().size(); ++i) {
+        const call* const c = find(w.pending()[i].id);
+        if (c != nullptr && c->method == "tools/call" && c->rounds == 0 && inside(*c) != nullptr) {
+            answered = i;
+        }
+    }
+    w.finish(is_modern(), answered);
 }
 
 void model_client::give_up(const std::string& id) {

@@ -65,6 +65,7 @@ void wire::block(bool on) {
     journal_.note(world_.now_ns(), name_, on ? "blocks" : "reads on");
     blocked_ = on;
     impolite_ = true;  // who does not read may be cut
+    still_due_ = 0;
     peer_.block(on);
 }
 
@@ -76,10 +77,11 @@ void wire::reset() {
     }
 }
 
-void wire::finish(bool cuts) {
+void wire::finish(bool cuts, std::size_t answered) {
     if (!gone_ && !reset_ && !finished_) {
         journal_.note(world_.now_ns(), name_, "finishes");
         finished_ = true;
+        still_due_ = impolite_ ? 0 : answered;
         impolite_ = impolite_ || cuts;
         peer_.finish();
     }
@@ -122,6 +124,10 @@ void wire::ended() {
     if (!reset_ && !reader_.finish() && !impolite_ && !world_.draining()) {
         owner_.fail(name_ + ": ended in the middle of a reply");
     }
+    // What waits for a reader has its time, and time may jump.
+    if (!reset_ && still_due_ > 0 && !world_.draining() && world_.leap_ns() == 0) {
+        owner_.fail(name_ + ": what was answered before its client hung up is lost");
+    }
     if (!may_end()) {
         owner_.fail(name_ + ": closed without a reason");
     }
@@ -163,6 +169,7 @@ void wire::on_end(const reply_head& head, const std::string& body) {
     // The owner may send the next one from inside the call.
     exchange e = std::move(first("the end of a reply"));
     pending_.pop_front();
+    still_due_ -= still_due_ > 0 ? 1 : 0;
     owner_.on_reply(*this, e, head, body);
 }
 

@@ -80,9 +80,11 @@ class wire final : private reply_sink {
     void reset_after(std::size_t bytes) {
         peer_.reset_after(bytes);
         impolite_ = true;
+        still_due_ = 0;
     }
-    // `cuts`: the server may take that for the end of what is under way.
-    void finish(bool cuts);
+    // `cuts`: the server may take that for the end of what is under way. `answered`: so many of
+    // pending() have had their answers, which must arrive nevertheless.
+    void finish(bool cuts, std::size_t answered = 0);
     bool finished() const { return finished_; }
     // This side gave no reason to be cut.
     bool polite() const { return !impolite_ && !reset_ && !finished_; }
@@ -118,6 +120,7 @@ class wire final : private reply_sink {
     bool partial_ = false;
     bool blocked_ = false;
     bool finished_ = false;
+    std::size_t still_due_ = 0;  // of pending_: answers that must come though it has finished
     bool reset_ = false;
     bool gone_ = false;
 };
