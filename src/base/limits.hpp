@@ -58,6 +58,9 @@ inline constexpr std::int64_t drain_head_ms = 1000;
 // at once when it has long been idle.
 inline constexpr std::int64_t drain_quiet_ms = 100;
 inline constexpr std::int64_t drain_idle_ms = 1000;
+// The same for one that is accepted during a shutdown: what it sent while its listener was deaf
+// (io/handshakes) is repeated after 200 ms.
+inline constexpr std::int64_t drain_late_quiet_ms = 400;
 // How long handshakes under way may take to be completed while no new ones are begun, from this
 // machine and from others, before a listener closes. Where somebody has connected of late, some
 // more may be half-way, and a virtual processor may be held up in between for tens of ms.

@@ -31,6 +31,7 @@ connection::~connection() {
 
 void connection::start(std::uint16_t refusal) noexcept {
     refusal_ = refusal;
+    came_late_ = server_.draining();
     stream_->start(*this);
     serve(server_.tasks_);
 }
@@ -291,7 +292,8 @@ connection::step connection::quiet_in_drain() noexcept {
         timing_ == timing::idle ? deadline_ns_ - server_.limits().idle_timeout_ms * base::ns_per_ms
                                 : now_ns;
     const bool idle = now_ns - idle_since_ns >= limits::drain_idle_ms * base::ns_per_ms;
-    set_deadline_at(timing::quiet, now_ns + (idle ? 0 : limits::drain_quiet_ms * base::ns_per_ms));
+    const std::int64_t quiet_ms = came_late_ ? limits::drain_late_quiet_ms : limits::drain_quiet_ms;
+    set_deadline_at(timing::quiet, now_ns + (idle ? 0 : quiet_ms * base::ns_per_ms));
     return step::wait;
 }
 

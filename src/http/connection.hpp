@@ -191,6 +191,7 @@ class connection final : public io::stream_reader, public base::list_hook<> {
     bool paused_ = false;
     bool held_back_ = false;  // its next request waits until it has read more of the answers
     bool timed_out_ = false;
+    bool came_late_ = false;  // when the server was draining already
     bool undecided_ = false;  // admit() has not decided yet…
     bool ask_again_ = false;  // …and is to be called again
     // About the current request.

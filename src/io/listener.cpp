@@ -46,6 +46,7 @@ void listener::close(std::int64_t last_ms, std::int64_t most_ms, bool alone) noe
     const std::int64_t now_ns = reactor_.clock_ns();
     const std::int64_t most_ns = now_ns + most_ms * base::ns_per_ms;
     most_ns_ = closing_ ? std::min(most_ns_, most_ns) : most_ns;
+    last_ms_ = closing_ ? std::min(last_ms_, last_ms) : last_ms;
     if (!closing_) {
         closing_ = true;
         alone_ = alone;
@@ -69,12 +70,25 @@ void listener::finish() noexcept {
         return;
     }
     take_waiting(waiting_max);
-    if (alone_) {
-        // Who is connected between the last accept and the end of the socket would be reset.
-        drop_handshakes(listen_fd_);
-    }
+    // Asked before the queue is emptied: who is under way no longer is in it by then.
+    const bool waits = alone_ && is_waited_for();
     take_rest();
+    if (waits) {
+        return reactor_.arm_in_ms(timer_, deaf_look_ms);
+    }
     sink_.on_listener_closed();  // may destroy this
+}
+
+// Who connects between the last accept and the end of the socket would be reset, and who is
+// half-way then as well: so the socket becomes deaf, and they have a moment. Where new handshakes
+// could be ignored before, there is none left.
+bool listener::is_waited_for() noexcept {
+    if (!deaf_) {
+        deaf_ = true;
+        drop_handshakes(listen_fd_);
+        deaf_until_ns_ = reactor_.clock_ns() + last_ms_ * base::ns_per_ms;
+    }
+    return reactor_.clock_ns() < deaf_until_ns_ && handshakes_under_way(listen_fd_);
 }
 
 // Nothing accepts any more; what the system has queued until now is the last.

@@ -48,7 +48,8 @@ class listener {
     // Stops accepting after `last_ms` more, or after up to `most_ms` while handshakes are under
     // way, once the queue is empty; on_listener_closed() follows from a later turn, exactly once,
     // and the descriptor should be closed in it. A second call is for less time. `alone`: the
-    // socket is nobody else's, and may be made deaf before the queue is emptied.
+    // socket is nobody else's, and may be made deaf before the queue is emptied; who is half-way
+    // then has up to `last_ms` again.
     void close(std::int64_t last_ms, std::int64_t most_ms = 0, bool alone = false) noexcept;
 
     // Somebody has connected within limits::listener_busy_ms.
@@ -70,6 +71,7 @@ class listener {
     void next_portion() noexcept;
     void end() noexcept;
     void finish() noexcept;
+    bool is_waited_for() noexcept;
     void take_rest() noexcept;
     void spend_reserve() noexcept;
 
@@ -92,6 +94,7 @@ class listener {
     static constexpr std::size_t waiting_max = 4096;
     static constexpr std::int64_t rest_ms = 100;
     static constexpr std::int64_t half_way_look_ms = 10;
+    static constexpr std::int64_t deaf_look_ms = 1;  // what comes meanwhile is not heard
     // More than any queue of the system holds.
     static constexpr int rest_max = 65'536;
 
@@ -109,10 +112,13 @@ class listener {
     std::size_t taken_ = 0;  // in that turn
     bool paused_ = false;
     bool finished_ = false;
-    bool closing_ = false;      // close() was called …
-    bool alone_ = false;        // … for a socket that is nobody else's …
-    std::int64_t most_ns_ = 0;  // … and gave handshakes time until then
-    bool ending_ = false;       // … and its time is over
+    bool closing_ = false;            // close() was called …
+    bool alone_ = false;              // … for a socket that is nobody else's …
+    std::int64_t most_ns_ = 0;        // … and gave handshakes time until then
+    std::int64_t last_ms_ = 0;        // … and others
+    bool ending_ = false;             // … and its time is over
+    bool deaf_ = false;               // nobody new connects …
+    std::int64_t deaf_until_ns_ = 0;  // … and who is half-way has so long
     std::uint64_t accepted_ = 0;
     std::uint64_t refused_ = 0;
     std::uint64_t failed_ = 0;

@@ -119,6 +119,26 @@ TEST(server_drain, requests_that_were_on_their_way_are_answered) {
     EXPECT_TRUE(all.server_.idle());
 }
 
+// What was sent to a deaf listener is repeated after 200 ms: the connection was closed by then.
+TEST(server_drain, who_comes_late_may_have_to_send_again) {
+    world all;
+    wire& fresh = all.connect();
+    all.server_.drain();
+    wire& late = all.connect();
+    wire& silent = all.connect();
+    all.turns(3);
+    all.pass_ms(250);
+    EXPECT_TRUE(fresh.closed);
+    EXPECT_FALSE(late.closing || silent.closing);
+    late.deliver(get_a);
+    all.turns(3);
+    EXPECT_EQ(read_replies(late.sent).at(0).headers["connection"], "close");
+    late.eof();
+    all.pass_ms(limits::drain_late_quiet_ms - 250 + 2);
+    EXPECT_TRUE(silent.closed);
+    EXPECT_TRUE(all.server_.idle());
+}
+
 // Quiet was counted from the begin of a turn: where the thread had been held up in it, whoever had
 // just been answered, or had just come, met a closed connection.
 TEST(server_drain, quiet_is_counted_from_where_a_held_up_thread_went_on) {

@@ -153,12 +153,34 @@ TEST_P(handshakes_test, one_that_is_held_up_is_waited_for) {
     EXPECT_EQ(got.size(), 1U);
 }
 
+// Where new ones cannot be ignored, some are under way at the very end: reset, once in some
+// thousand ends under load (found in the suite user). This one is complete after a second, when the
+// system repeats its answer.
+TEST_P(handshakes_test, one_that_is_held_up_at_the_very_end_is_waited_for) {
+    socket = listen_at("127.0.0.1:0");
+    half_way client(socket);
+    client.go_on();
+    listener l(*loop, socket.fd(), *this);
+    l.start();
+    l.close(900, 0, true);
+    ASSERT_TRUE(until([&] { return closed; }));
+    EXPECT_EQ(got.size(), 1U);
+}
+
 TEST_P(handshakes_test, but_not_for_ever) {
     socket = listen_at("127.0.0.1:0");
     const half_way client(socket);
     listener l(*loop, socket.fd(), *this);
     l.start();
     l.close(0, 20);
+    ASSERT_TRUE(until([&] { return closed; }));
+    EXPECT_TRUE(got.empty());
+    closed = false;
+    socket = listen_at("127.0.0.1:0");
+    const half_way another(socket);
+    listener deaf(*loop, socket.fd(), *this);
+    deaf.start();
+    deaf.close(20, 0, true);
     ASSERT_TRUE(until([&] { return closed; }));
     EXPECT_TRUE(got.empty());
 }
