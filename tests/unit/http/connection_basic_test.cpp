@@ -186,23 +186,27 @@ TEST(connection_basic, abort_closes_without_an_answer) {
     }
 }
 
-// A client of 2026-07-28 that hung up while its second call ran lost the answer to its first one.
-TEST(connection_basic, abandoned_exchange_takes_no_earlier_answer_along) {
-    world all;
+// A connection whose peer has hung up during its second request, the answer to the first unread.
+wire& abandoned_with_an_answer_unread(world& all) {
     all.handler.later = true;
     wire& w = all.connect();
     w.hold = true;
     w.deliver(get_a);
     all.handler.answer();
     w.deliver(post_b);
-    all.turns(3);
-    ASSERT_NE(all.handler.pending, nullptr);
     w.eof();
     all.turns(3);
     std::exchange(all.handler.pending, nullptr)->abandon();
     all.turns(3);
     EXPECT_TRUE(w.closing);
     EXPECT_FALSE(w.closed);
+    return w;
+}
+
+// A client of 2026-07-28 that hung up while its second call ran lost the answer to its first one.
+TEST(connection_basic, abandoned_exchange_takes_no_earlier_answer_along) {
+    world all;
+    wire& w = abandoned_with_an_answer_unread(all);
     w.read_some(SIZE_MAX);
     all.turns(3);
     EXPECT_TRUE(w.closed);
@@ -215,17 +219,7 @@ TEST(connection_basic, abandoned_exchange_takes_no_earlier_answer_along) {
 // Who hung up and does not read what is left either is not waited for.
 TEST(connection_basic, abandoned_exchange_waits_for_its_reader_no_longer_than_for_others) {
     world all;
-    all.handler.later = true;
-    wire& w = all.connect();
-    w.hold = true;
-    w.deliver(get_a);
-    all.handler.answer();
-    w.deliver(post_b);
-    w.eof();
-    all.turns(3);
-    std::exchange(all.handler.pending, nullptr)->abandon();
-    all.turns(3);
-    EXPECT_FALSE(w.closed);
+    const wire& w = abandoned_with_an_answer_unread(all);
     all.pass_ms(limits::head_timeout_ms + 1000);
     all.turns(3);
     EXPECT_TRUE(w.closed);
