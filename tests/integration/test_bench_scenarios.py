@@ -318,9 +318,10 @@ def sse_server(scripted, endpoint="/messages?id=1", post=None):
     def script(request):
         if request.method == "GET":
             return stream()
-        if "id" in request.message:
-            said.put(message(request))
-        return post(request) if post else http("", "202 Accepted")
+        reply = post(request) if post else http("", "202 Accepted")
+        if "id" in request.message and b" 202 " in reply.split(b"\r\n")[0]:
+            said.put(message(request))  # who is refused is told nothing more
+        return reply
     return scripted(script)
 
 
