@@ -2,6 +2,7 @@
 
 import base64
 import json
+import select
 import threading
 import time
 import urllib.parse
@@ -66,6 +67,14 @@ def send(connection, token):
         ("Content-Type", "application/json"), ("Accept", "application/json, text/event-stream"),
         ("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "tools/list"),
         ("Authorization", f"Bearer {token}")], LIST_BODY)
+
+
+def answered(connections):
+    """One of them to which something was sent."""
+    of = {connection.sock: connection for connection in connections}
+    ready, _, _ = select.select(list(of), [], [], 20)
+    assert ready, "no answer to any of them"
+    return of[ready[0]]
 
 
 class Gate:
@@ -297,11 +306,15 @@ def test_questions_are_bounded(start, judge):
     connections = [Connection(server.address) for _ in range(70)]
     for i, connection in enumerate(connections):
         send(connection, f"{TOKEN}{i}")
-    refused_ones = [connection.read_response() for connection in connections[64:]]
-    for response in refused_ones:
-        refused_for_now(response, "looked up")
+    # Six of them, not always the last six: where more than some come at once, epoll's turns take
+    # them in an order of their own. Once in 200 runs this test waited for one that was asked about.
+    waiting = set(connections)
+    for _ in range(6):
+        refused_one = answered(waiting)
+        refused_for_now(refused_one.read_response(), "looked up")
+        waiting.remove(refused_one)
     gate.open()
-    for connection in connections[:64]:
+    for connection in waiting:
         assert connection.read_response().status == 200
     for connection in connections:
         connection.close()
