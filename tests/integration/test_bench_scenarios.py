@@ -154,7 +154,7 @@ def test_an_https_server_that_never_reads(bench, authority, large):
         thread.start()
         code, report = bench(f"https://localhost:{listener.getsockname()[1]}/mcp", "tools/call",
                              *large, "--cacert", authority.ca, "-n", 2, "-c", 1, "--warm-up", "0s",
-                             "--timeout", "1s")
+                             "--timeout", "3s")
         listener.shutdown(socket.SHUT_RDWR)
         thread.join()
         for one in kept:
@@ -747,7 +747,7 @@ def test_a_change_that_is_told_twice_is_none_of_the_next_round(bench, scripted):
         return goes_on
     server.one = one_and_its_change
     code, report = bench(server.url, "listen", *ECHO, "-n", 4, "-c", 1, "--warm-up", "0s",
-                         "--timeout", "300ms")
+                         "--timeout", "1500ms")
     changes.put(False)
     assert code == 3 and report["ok"] == 2, report
     assert report["errors"]["by_class"] == {"timeout": 2}, report
