@@ -64,8 +64,12 @@ class Lab:
         return paths
 
     def load_contest(self, name, those, scenario, connections=64, rate=None):
-        """The floors stand next to ours: machines have slow minutes."""
-        those = sorted(those, key=lambda server: not server.name.startswith("floor"))
+        """Each floor stands between two of ours: machines have slow seconds, and those must not
+        fall on ours alone."""
+        floors = [server for server in those if server.name.startswith("floor")]
+        those = [server for server in those if server not in floors]
+        for place, floor in enumerate(floors):
+            those.insert(2 * place + 1, floor)
         return self.contest(name, {
             server.name: lambda server=server: self.load.measure(server, scenario, connections,
                                                                  rate)
