@@ -25,6 +25,8 @@ struct key_keeper::source {
     auth::key_source name;
     auth::key_schedule schedule;
     io::timer timer{&key_keeper::on_timer, this};
+    std::string_view first_fault;    // of the first of the places where its metadata may be…
+    std::uint16_t first_status = 0;  // … and what it answered
     bool fetching = false;
     bool dropped = false;  // nobody wants its keys any more
 };
@@ -165,11 +167,18 @@ void key_keeper::discovered(const source_ref& one, std::size_t attempt,
         }
         return fetch_set(one, *from);
     }
-    if (attempt + 1 < auth::discovery_urls(one->name.issuer).size() && !one->dropped) {
-        return discover(one, attempt + 1);
+    if (attempt == 0) {
+        one->first_fault = said.fault;
+        one->first_status = said.status;
+        if (!one->dropped) {
+            return discover(one, 1);
+        }
     }
-    failed(one, !said.fault.empty() ? said.fault : "its metadata is not there, or not its own",
-           said.status);
+    // Few issuers have both places: that the other has nothing says less than what the first did.
+    const bool by_first = one->first_status != 404;
+    const std::string_view fault = by_first ? one->first_fault : said.fault;
+    failed(one, !fault.empty() ? fault : "its metadata is not there, or not its own",
+           by_first ? one->first_status : said.status);
 }
 
 void key_keeper::fetch_set(const source_ref& one, std::string_view from) {

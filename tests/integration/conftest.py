@@ -9,6 +9,7 @@ import zlib
 
 import pytest
 
+import evidence
 from bench_program import report_of
 from http_client import Connection
 from mcp_client import Client, LegacySse, Stdio
@@ -29,6 +30,18 @@ def pytest_collection_modifyitems(config, items):
         (left if not io_of or io_of == wanted else other).append(item)
     config.hook.pytest_deselected(items=other)
     items[:] = left
+
+
+def pytest_runtest_setup():
+    evidence.forget()
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport():
+    outcome = yield
+    report = outcome.get_result()
+    if report.failed and hasattr(report.longrepr, "addsection"):
+        evidence.add_to(report.longrepr)
 
 
 @pytest.fixture(scope="session", params=["uring", "epoll"])

@@ -1,9 +1,12 @@
 """A server in this process whose answers are written by a function: right, late or wrong."""
 
+import datetime
 import json
 import socketserver
 import threading
 import types
+
+import evidence
 
 CLOSE = object()  # instead of an answer: end the connection
 NEVER = object()  # nothing, and the connection stays open
@@ -21,6 +24,10 @@ class Request:
         is_form = self.headers.get("content-type", "") == "application/x-www-form-urlencoded"
         self.message = json.loads(body) if body and not is_form else {}
         self.serial = serial  # of all requests of the server, from 0
+        self.at = datetime.datetime.now(datetime.timezone.utc)
+
+    def __str__(self):
+        return f"{self.at:%H:%M:%S.%f} {self.method} {self.path} {self.body[:100]}"
 
     @property
     def rpc_method(self):
@@ -104,6 +111,7 @@ class ScriptedServer:
                      f"{self.listener.server_address[1]}")
         self._thread = threading.Thread(target=self.listener.serve_forever, args=(0.02,))
         self._thread.start()
+        evidence.keep(f"asked of {self.base}", lambda: list(map(str, self.requests)))
 
     @property
     def url(self):

@@ -10,6 +10,8 @@ import subprocess
 import threading
 import time
 
+import evidence
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 START_S = 30
 STOP_S = 30
@@ -60,6 +62,7 @@ class Server:
             threading.Thread(target=self._read_output, daemon=True),
         ]
         self.output = b""
+        evidence.keep(f"log of {self.process.pid}", lambda: self.log)
         for reader in self._readers:
             reader.start()
         if wait:

@@ -361,6 +361,21 @@ def test_metadata_that_is_not_believed(start, publisher, change, said):
     assert publisher.fetches() == 0 and ready(server).status == 503
 
 
+@pytest.mark.parametrize("answer, said", [
+    (CLOSE, "it closed the connection"),
+    (http("", "503 Service Unavailable"), "status=503"),
+    (http("{}"), "status=200")])
+def test_the_first_place_of_metadata_is_what_is_told_of(start, publisher, answer, said):
+    """What the first place did was lost: the log told of the 404 of the second one, which few
+    issuers have."""
+    def script(request):
+        return answer if request.path == publisher.places[0] else http("", "404 Not Found")
+    publisher.answer = script
+    server = start(*publisher.flags("discover"))
+    line = server.wait_for_log("auth.keys_failed")
+    assert said in line and "status=404" not in line
+
+
 def test_an_issuer_over_https_does_not_send_us_to_this_machine(start, scripted, tmp_path,
                                                                authority):
     inner = Publisher(scripted, tmp_path)
