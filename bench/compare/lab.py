@@ -1,6 +1,7 @@
 """Where cases are run: servers side by side, load in turn, all of them in every round."""
 
 import contextlib
+import random
 import subprocess
 import sys
 
@@ -38,14 +39,19 @@ class Lab:
             those.stop()
 
     def contest(self, name, entries, renewed=()):
-        """Interleaved rounds: A B B A. `entries` maps a name to a function that measures once;
-        `renewed` are servers that each round has anew. Who comes first has an advantage: the memory
-        that the old servers gave back is still in the caches, and the system hands it out first."""
+        """Interleaved rounds. `entries` maps a name to a function that measures once; `renewed` are
+        servers that each round has anew. Who comes first has an advantage: the memory that the old
+        servers gave back is still in the caches, and the system hands it out first. So each round
+        is followed by its reverse. And machines have slow seconds that come again every few: each
+        such pair of rounds has an order of its own, or they would meet the same servers always."""
         rounds = {entry: [] for entry in entries}
         there = list(entries.items())
+        shuffle = random.Random(name).shuffle
         for number in range(self.rounds):
             for server in renewed:
                 server.renew()
+            if number % 2 == 0:
+                shuffle(there)
             for entry, measure in there[::-1] if number % 2 else there:
                 rounds[entry].append(measure())
             print(f"{name}: round {number + 1} of {self.rounds}", file=sys.stderr)
@@ -64,12 +70,6 @@ class Lab:
         return paths
 
     def load_contest(self, name, those, scenario, connections=64, rate=None):
-        """Each floor stands between two of ours: machines have slow seconds, and those must not
-        fall on ours alone."""
-        floors = [server for server in those if server.name.startswith("floor")]
-        those = [server for server in those if server not in floors]
-        for place, floor in enumerate(floors):
-            those.insert(2 * place + 1, floor)
         return self.contest(name, {
             server.name: lambda server=server: self.load.measure(server, scenario, connections,
                                                                  rate)
