@@ -71,15 +71,6 @@ def wait_until_ready(server):
     wait_until(lambda: ready(server).status == 200, what="/ready")
 
 
-def keys_failed(server):
-    """The line of the first failure. On a machine that stood still for the five seconds that a
-    fetch may take, that is the one of the next attempt."""
-    def told():
-        return [line for line in server.log if "auth.keys_failed" in line
-                and "it took too long" not in line]
-    return wait_until(told, what="auth.keys_failed")[0]
-
-
 def again(connection, token):
     return connection.request("POST", "/mcp", [
         ("Content-Type", "application/json"), ("Accept", "application/json, text/event-stream"),
@@ -301,7 +292,7 @@ BAD_ANSWERS = {
 def test_answers_that_are_no_keys(start, publisher, name):
     publisher.answer, said = BAD_ANSWERS[name]
     server = start(*publisher.flags())
-    line = keys_failed(server)
+    line = server.wait_for_log("auth.keys_failed")
     assert said in line and "its tokens are refused" in line, line
     assert ready(server).status == 503
     refused_for_now(ask(server.address, publisher.issuer.token()), "keys of the token's issuer")
@@ -335,7 +326,7 @@ def test_an_issuer_that_is_not_there(start, publisher):
     flags = publisher.flags()
     publisher.server.stop()
     server = start(*flags)
-    assert "cannot be reached" in keys_failed(server)
+    assert "cannot be reached" in server.wait_for_log("auth.keys_failed")
     assert ready(server).status == 503
     publisher.server.stop = lambda: None
 
@@ -352,7 +343,7 @@ def test_certificates_that_are_not_believed(start, scripted, tmp_path, authority
     made = Publisher(scripted, tmp_path, context)
     ca = authority.ca if how == "unknown authority" else other.ca
     server = start(*made.flags(), "--auth-ca", ca)
-    assert "certificate is not trusted" in keys_failed(server)
+    assert "certificate is not trusted" in server.wait_for_log("auth.keys_failed")
     assert made.fetches() == 0
     refused_for_now(ask(server.address, made.issuer.token()), "keys of the token's issuer")
 
@@ -366,7 +357,7 @@ def test_certificates_that_are_not_believed(start, scripted, tmp_path, authority
 def test_metadata_that_is_not_believed(start, publisher, change, said):
     publisher.metadata = {**publisher.metadata, **change}
     server = start(*publisher.flags("discover"))
-    assert said in keys_failed(server)
+    assert said in server.wait_for_log("auth.keys_failed")
     assert publisher.fetches() == 0 and ready(server).status == 503
 
 
@@ -381,7 +372,7 @@ def test_the_first_place_of_metadata_is_what_is_told_of(start, publisher, answer
         return answer if request.path == publisher.places[0] else http("", "404 Not Found")
     publisher.answer = script
     server = start(*publisher.flags("discover"))
-    line = keys_failed(server)
+    line = server.wait_for_log("auth.keys_failed")
     assert said in line and "status=404" not in line
 
 
@@ -393,7 +384,7 @@ def test_an_issuer_over_https_does_not_send_us_to_this_machine(start, scripted, 
     outer = Publisher(scripted, folder, serving(authority))
     outer.metadata["jwks_uri"] = f"{inner.server.base}/jwks"
     server = start(*outer.flags("discover"), "--auth-ca", authority.ca)
-    assert "jwks_uri is not safe" in keys_failed(server)
+    assert "jwks_uri is not safe" in server.wait_for_log("auth.keys_failed")
     assert inner.fetches() == 0
 
 
