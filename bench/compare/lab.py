@@ -42,8 +42,8 @@ class Lab:
         """Interleaved rounds. `entries` maps a name to a function that measures once; `renewed` are
         servers that each round has anew. Who comes first has an advantage: the memory that the old
         servers gave back is still in the caches, and the system hands it out first. So each round
-        is followed by its reverse. And machines have slow seconds that come again every few: each
-        such pair of rounds has an order of its own, or they would meet the same servers always."""
+        is followed by its reverse. And a machine's slow seconds may come again about once a round:
+        each such pair has an order of its own, or they would meet the same servers always."""
         rounds = {entry: [] for entry in entries}
         there = list(entries.items())
         shuffle = random.Random(name).shuffle
