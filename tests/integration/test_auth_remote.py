@@ -364,7 +364,7 @@ def test_metadata_that_is_not_believed(start, publisher, change, said):
 @pytest.mark.parametrize("answer, said", [
     (CLOSE, "it closed the connection"),
     (http("", "503 Service Unavailable"), "status=503"),
-    (http("{}"), "status=200")])
+    (http("{}"), "status=200")], ids=["closed", "503", "no metadata"])
 def test_the_first_place_of_metadata_is_what_is_told_of(start, publisher, answer, said):
     """What the first place did was lost: the log told of the 404 of the second one, which few
     issuers have."""
