@@ -166,7 +166,6 @@ class connection final : public io::stream_reader, public base::list_hook<> {
     void* tag_ = nullptr;
     void (*free_tag_)(void*) noexcept = nullptr;
 
-    std::coroutine_handle<> waiting_;  // the coroutine while it is suspended
     coro::resume_node resume_;
 
     connection_input input_;

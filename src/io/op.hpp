@@ -37,9 +37,9 @@ struct op {
     // Set by the backend at submission, cleared by the reactor just before the final completion
     // is handed to on_complete.
     bool in_flight = false;
-    // So many words of 8 bytes behind its begin there is a pointer to what its handler will touch
-    // besides its owner; 0: nowhere. The reactor has that brought into the caches.
-    std::uint8_t touched_at = 0;
+    // So many words of 8 bytes behind its begin there is a pointer to the stream_reader that its
+    // handler will call; 0: nowhere. The reactor has what that touches brought into the caches.
+    std::uint8_t reader_at = 0;
 };
 
 // One that moves bytes of its owner, or connects: where they are, kept by the backend until it is

@@ -10,6 +10,7 @@
 // destroy the stream. Thread: its shard.
 #pragma once
 
+#include <coroutine>
 #include <cstddef>
 #include <string_view>
 
@@ -31,8 +32,14 @@ class stream_reader {
     // close, else what broke the stream. The reader may destroy the stream in this call.
     virtual void on_closed(int os_errno) noexcept = 0;
 
+    // The coroutine that on_data() will resume, if one waits for that: the loop has the begin of
+    // its frame brought into the caches.
+    std::coroutine_handle<> waiting() const noexcept { return waiting_; }
+
  protected:
     ~stream_reader() = default;
+
+    std::coroutine_handle<> waiting_;
 };
 
 class stream {

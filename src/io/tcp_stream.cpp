@@ -32,7 +32,7 @@ tcp_stream::tcp_stream(reactor& on, int fd, const peer_name& peer) noexcept
       peer_(peer) {
     const auto behind =
         reinterpret_cast<std::uintptr_t>(&reader_) - reinterpret_cast<std::uintptr_t>(&receive());
-    receive().touched_at = static_cast<std::uint8_t>(behind / sizeof reader_);
+    receive().reader_at = static_cast<std::uint8_t>(behind / sizeof reader_);
 }
 
 tcp_stream::~tcp_stream() {
