@@ -16,6 +16,7 @@
 
 #include "base/ascii.hpp"
 #include "base/assert.hpp"
+#include "base/clock.hpp"
 #include "base/iso_time.hpp"
 #include "base/limits.hpp"
 #include "base/log_writer.hpp"
@@ -90,28 +91,48 @@ bool is_word_in_line(const char* at, std::size_t bytes) noexcept {
 #endif
 }
 
+std::int64_t unix_now_ns() noexcept {
+    timespec t{};
+    ::clock_gettime(CLOCK_REALTIME, &t);
+    return static_cast<std::int64_t>(t.tv_sec) * base::ns_per_s + t.tv_nsec;
+}
+
+// The time of day when a monotonic clock, which was just read, shows `now_ns`.
+std::int64_t unix_ns_at(std::int64_t now_ns) noexcept {
+    // Not longer, since the thread may have stood still between the two clocks.
+    constexpr std::uint64_t good_for_ns = 1'000'000;
+    thread_local std::int64_t read_ns = INT64_MIN;
+    thread_local std::int64_t unix_ns = 0;
+    const auto since_ns = static_cast<std::uint64_t>(now_ns) - static_cast<std::uint64_t>(read_ns);
+    if (since_ns >= good_for_ns) {
+        read_ns = now_ns;
+        unix_ns = unix_now_ns();
+        return unix_ns;
+    }
+    return unix_ns + static_cast<std::int64_t>(since_ns);
+}
+
 // Builds one line in the line_bytes_max bytes at `to`. Once something did not fit, nothing more is
 // added but the closing mark.
 class line {
  public:
     line(bool json, char* to) noexcept : text_(to), json_(json) {}
 
-    void begin(level l, std::string_view event) noexcept {
-        const std::string_view time = now();
-        const std::string_view name = level_names[static_cast<std::size_t>(l)];
+    void begin(std::int64_t unix_ms, level l, std::string_view event) noexcept {
         if (!json_ && event.size() <= event_bytes_max) {
-            char* at = text_ + time.copy(text_, time.size());
-            *at++ = ' ';
-            at += name.copy(at, name.size());
-            *at++ = ' ';
-            at += event.copy(at, event.size());
-            used_ = static_cast<std::size_t>(at - text_);
+            thread_local beginning last;
+            if (!last.is(unix_ms, l, event)) {
+                last.become(unix_ms, l, event);
+            }
+            std::memcpy(text_, last.text, sizeof last.text);
+            used_ = last.bytes;
             return;
         }
+        const base::iso_time time(unix_ms);
         raw(json_ ? "{\"time\":\"" : "");
-        raw(time);
+        raw(time.text());
         raw(json_ ? "\",\"level\":\"" : " ");
-        raw(name);
+        raw(level_names[static_cast<std::size_t>(l)]);
         raw(json_ ? "\",\"event\":" : " ");
         word(event);
     }
@@ -136,6 +157,33 @@ class line {
  private:
     static constexpr std::size_t event_bytes_max = 64;
     static constexpr std::size_t digits_max = 20;
+
+    // Time, level and event of a thread's last line. Under load many begin alike, and a copy of all
+    // the room costs less than one of what is in it.
+    struct beginning {
+        std::int64_t unix_ms = INT64_MIN;
+        level of = level::off;
+        std::size_t event_at = 0;
+        std::size_t bytes = 0;
+        char text[96];  // the time, the longest level, the longest event, two spaces
+
+        bool is(std::int64_t ms, level l, std::string_view event) const noexcept {
+            return unix_ms == ms && of == l &&
+                   std::string_view(text + event_at, bytes - event_at) == event;
+        }
+        [[gnu::noinline]] void become(std::int64_t ms, level l, std::string_view event) noexcept {
+            const base::iso_time time(ms);
+            const std::string_view name = level_names[static_cast<std::size_t>(l)];
+            char* at = text + time.text().copy(text, time.text().size());
+            *at++ = ' ';
+            at += name.copy(at, name.size());
+            *at++ = ' ';
+            event_at = static_cast<std::size_t>(at - text);
+            bytes = event_at + event.copy(at, event.size());
+            unix_ms = ms;
+            of = l;
+        }
+    };
 
     // As text, what fits and needs neither quotes nor a sign: all fields of most lines. False:
     // nothing was added. Every call logs some, and what it runs through counts: the rest is apart.
@@ -188,25 +236,6 @@ class line {
         } else if (cut_ && used_ == value_at) {
             used_ = before;
         }
-    }
-
-    // Within a second only the last three digits change.
-    static std::string_view now() noexcept {
-        thread_local char text[40];
-        thread_local std::size_t bytes = 0;
-        thread_local std::int64_t second = INT64_MIN;
-        timespec t{};
-        ::clock_gettime(CLOCK_REALTIME, &t);
-        const auto ms = static_cast<unsigned>(t.tv_nsec / 1'000'000);
-        if (second != t.tv_sec) {
-            second = t.tv_sec;
-            bytes = base::iso_time(second * 1000).text().copy(text, sizeof text);
-        }
-        char* const z = text + bytes - 1;
-        z[-3] = static_cast<char>('0' + ms / 100);
-        z[-2] = static_cast<char>('0' + ms / 10 % 10);
-        z[-1] = static_cast<char>('0' + ms % 10);
-        return {text, bytes};
     }
 
     bool raw(std::string_view bytes) noexcept {
@@ -399,28 +428,21 @@ void hand_over() noexcept {
 namespace {
 
 // Builds a line at `to`, which has room for the longest.
-std::string_view build(char* to, level l, std::string_view event,
+std::string_view build(char* to, std::int64_t unix_ns, level l, std::string_view event,
                        std::initializer_list<field> fields) noexcept {
     line made(line_format.load(std::memory_order_relaxed) == format::json, to);
-    made.begin(l, event);
+    made.begin(unix_ns / base::ns_per_ms, l, event);
     for (const field& f : fields) {
         made.add(f);
     }
     return made.finish();
 }
 
-}  // namespace
-
-void detail::render(std::string& to, level l, std::string_view event,
-                    std::initializer_list<field> fields) noexcept {
-    char room[line_bytes_max];
-    to.append(build(room, l, event, fields));
-}
-
-void detail::emit(level l, std::string_view event, std::initializer_list<field> fields) noexcept {
+void print(std::int64_t unix_ns, level l, std::string_view event,
+           std::initializer_list<field> fields) noexcept {
     log_writer* const writer = current_writer.load(std::memory_order_acquire);
     if (writer != nullptr && collected.on) {
-        collected.add(build(collected.room(), l, event, fields).size());
+        collected.add(build(collected.room(), unix_ns, l, event, fields).size());
         collected.urgent = collected.urgent || l >= level::warn;
         if (collected.is_full()) {
             hand_over();
@@ -428,13 +450,30 @@ void detail::emit(level l, std::string_view event, std::initializer_list<field> 
         return;
     }
     char room[line_bytes_max];
-    const std::string_view text = build(room, l, event, fields);
+    const std::string_view text = build(room, unix_ns, l, event, fields);
     if (writer != nullptr) {
         return writer->put(text, l >= level::warn);
     }
     // One write per line: lines of several threads do not mix. Where it fails nobody can be told.
     static_cast<void>(
         !::write(descriptor.load(std::memory_order_relaxed), text.data(), text.size()));
+}
+
+}  // namespace
+
+void detail::render(std::string& to, level l, std::string_view event,
+                    std::initializer_list<field> fields) noexcept {
+    char room[line_bytes_max];
+    to.append(build(room, unix_now_ns(), l, event, fields));
+}
+
+void detail::emit(level l, std::string_view event, std::initializer_list<field> fields) noexcept {
+    print(unix_now_ns(), l, event, fields);
+}
+
+void detail::emit_at(std::int64_t now_ns, level l, std::string_view event,
+                     std::initializer_list<field> fields) noexcept {
+    print(unix_ns_at(now_ns), l, event, fields);
 }
 
 }  // namespace pillion::log

@@ -27,24 +27,27 @@ std::uint32_t row_of(const request& r) noexcept {
 }
 
 // One line a call (STANDARD row 108); never arguments, tokens or bodies.
-void log_call(const request& r, std::int64_t duration_us, std::size_t bytes) noexcept {
+void log_call(const request& r, std::int64_t now_ns, std::int64_t duration_us,
+              std::size_t bytes) noexcept {
     using log::kv;
     using log::kv_word;
     // The method is one that is known.
-    log::info("mcp.call",
-              {kv_word("method", r.method), kv("target", r.target), kv("request_id", r.request_id),
-               kv("duration_us", duration_us), kv_word("status", r.outcome), kv("bytes", bytes),
-               log::kv_unless_empty("principal", r.principal),
-               log::kv_unless_empty("trace_id", r.trace.trace_id())});
+    log::info_at(
+        now_ns, "mcp.call",
+        {kv_word("method", r.method), kv("target", r.target), kv("request_id", r.request_id),
+         kv("duration_us", duration_us), kv_word("status", r.outcome), kv("bytes", bytes),
+         log::kv_unless_empty("principal", r.principal),
+         log::kv_unless_empty("trace_id", r.trace.trace_id())});
 }
 
 }  // namespace
 
 void engine::note_end(const request& r, std::size_t bytes) noexcept {
-    const std::int64_t spent_ns = loop_.ops().now_ns() - r.started_ns;
+    const std::int64_t now_ns = loop_.ops().now_ns();
+    const std::int64_t spent_ns = now_ns - r.started_ns;
     meters_.ended(r.mid, row_of(r), r.outcome, spent_ns);
     if (runs_handler(r.mid) && log::enabled(log::level::info)) {
-        log_call(r, spent_ns / 1000, bytes);
+        log_call(r, now_ns, spent_ns / 1000, bytes);
     }
 }
 

@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/clock.hpp"
 #include "base/iso_time.hpp"
 
 namespace pillion::log {
@@ -124,6 +125,58 @@ TEST_F(log_test, the_time_is_that_of_each_line) {
         ASSERT_LE(stamp, base::iso_time(now.count()).text());
         before = stamp;
         std::this_thread::sleep_for(std::chrono::milliseconds(70));
+    }
+}
+
+// The time of day is kept for the millisecond behind the reading it came with, and no longer,
+// wherever the other clock goes.
+TEST_F(log_test, the_time_of_day_is_read_again_when_the_other_clock_has_gone_on) {
+    set_format(format::text);
+    const auto stamp_at = [&](std::int64_t now_ns) {
+        info_at(now_ns, "e", {});
+        return taken().substr(0, 24);
+    };
+    const auto now = [] { return std::string(base::iso_time(base::unix_now_ms()).text()); };
+    std::int64_t at_ns = 5;
+    for (const std::int64_t moved_ns :
+         {std::int64_t{1'000'000}, std::int64_t{3'600'000'000'000}, std::int64_t{-1},
+          std::int64_t{-3'600'000'000'000}, INT64_MAX / 2, -(INT64_MAX / 2)}) {
+        at_ns += moved_ns;
+        const std::string before = now();
+        const std::string stamp = stamp_at(at_ns);
+        ASSERT_LE(before, stamp) << moved_ns;
+        ASSERT_LE(stamp, now()) << moved_ns;
+    }
+    const std::string first = stamp_at(at_ns);
+    std::this_thread::sleep_for(std::chrono::milliseconds(3));
+    const std::string kept = stamp_at(at_ns);
+    ASSERT_EQ(kept, first);
+    ASSERT_LT(kept, now());
+    ASSERT_LE(kept, stamp_at(at_ns + 999'999));
+    ASSERT_LT(kept, stamp_at(at_ns + 1'000'000));
+}
+
+// Lines of one millisecond begin with a copy of what the last one began with, if that is the same.
+TEST_F(log_test, lines_that_follow_each_other_begin_with_what_is_theirs) {
+    const std::string longest(64, 'e');
+    const std::string longer(65, 'e');
+    const std::string_view events[] = {"a.b", "a.c", "a", "a.b", longest, longer, "", "a.b"};
+    for (const format f : {format::text, format::json, format::text}) {
+        set_format(f);
+        for (const std::string_view event : events) {
+            for (const level l : {level::warn, level::info, level::error}) {
+                const std::string name = l == level::warn   ? "warn"
+                                         : l == level::info ? "info"
+                                                            : "error";
+                write(l, event, {kv("k", 1)});
+                const std::string want = f == format::text
+                                             ? " " + name + " " + std::string(event) + " k=1\n"
+                                             : "\",\"level\":\"" + name + "\",\"event\":\"" +
+                                                   std::string(event) + "\",\"k\":1}\n";
+                const std::string line = taken();
+                ASSERT_EQ(line.substr(f == format::text ? 24 : 33), want);
+            }
+        }
     }
 }
 
