@@ -112,6 +112,17 @@ std::int64_t unix_ns_at(std::int64_t now_ns) noexcept {
     return unix_ns + static_cast<std::int64_t>(since_ns);
 }
 
+// Lives until the thread's next one.
+std::string_view time_text(std::int64_t unix_ms) noexcept {
+    thread_local std::int64_t of = 0;
+    thread_local base::iso_time time(0);
+    if (of != unix_ms) {
+        of = unix_ms;
+        time = base::iso_time(unix_ms);
+    }
+    return time.text();
+}
+
 // Builds one line in the line_bytes_max bytes at `to`. Once something did not fit, nothing more is
 // added but the closing mark.
 class line {
@@ -128,9 +139,8 @@ class line {
             used_ = last.bytes;
             return;
         }
-        const base::iso_time time(unix_ms);
         raw(json_ ? "{\"time\":\"" : "");
-        raw(time.text());
+        raw(time_text(unix_ms));
         raw(json_ ? "\",\"level\":\"" : " ");
         raw(level_names[static_cast<std::size_t>(l)]);
         raw(json_ ? "\",\"event\":" : " ");
@@ -172,9 +182,9 @@ class line {
                    std::string_view(text + event_at, bytes - event_at) == event;
         }
         [[gnu::noinline]] void become(std::int64_t ms, level l, std::string_view event) noexcept {
-            const base::iso_time time(ms);
+            const std::string_view time = time_text(ms);
             const std::string_view name = level_names[static_cast<std::size_t>(l)];
-            char* at = text + time.text().copy(text, time.text().size());
+            char* at = text + time.copy(text, time.size());
             *at++ = ' ';
             at += name.copy(at, name.size());
             *at++ = ' ';
