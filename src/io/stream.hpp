@@ -39,6 +39,7 @@ class stream_reader {
  protected:
     ~stream_reader() = default;
 
+    // Set while that coroutine is suspended; readers without one leave it null.
     std::coroutine_handle<> waiting_;
 };
 
