@@ -52,6 +52,33 @@ void turn_on(int fd, int level, int option) noexcept {
     static_cast<void>(::setsockopt(fd, level, option, &one, sizeof one));
 }
 
+bool is_loopback_address(const address& at) noexcept {
+    switch (at.storage.ss_family) {
+        case AF_UNIX:
+            return true;
+        case AF_INET:
+            return (ntohl(at.v4()->sin_addr.s_addr) >> 24) == 127;
+        case AF_INET6: {
+            const in6_addr& v6 = at.v6()->sin6_addr;
+            return IN6_IS_ADDR_LOOPBACK(&v6) ||
+                   (IN6_IS_ADDR_V4MAPPED(&v6) && v6.s6_addr[12] == 127);
+        }
+        default:
+            return false;
+    }
+}
+
+// What connections of a listening socket inherit.
+void set_up_for_connections(int fd, const address& at) noexcept {
+    turn_on(fd, IPPROTO_TCP, TCP_NODELAY);
+    // The loopback has no congestion, and a control that paces (BBR) costs timers there. This one
+    // is everybody's to use on every system (tcp(7), TCP_CONGESTION).
+    constexpr char plain[] = "reno";
+    if (is_loopback_address(at)) {
+        static_cast<void>(::setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, plain, sizeof plain - 1));
+    }
+}
+
 bool parse_port(std::string_view text, std::uint16_t& port) noexcept {
     const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), port);
     return failed == std::errc{} && end == text.data() + text.size();
@@ -85,7 +112,7 @@ result<listen_socket> claim_tcp(address& at) {
         return os_error(errc::unavailable, "cannot create a socket");
     }
     turn_on(made.fd(), SOL_SOCKET, SO_REUSEADDR);
-    turn_on(made.fd(), IPPROTO_TCP, TCP_NODELAY);
+    set_up_for_connections(made.fd(), at);
     if (::bind(made.fd(), at.get(), at.bytes) != 0) {
         return os_error(errc::unavailable, "cannot bind the address");
     }
@@ -103,7 +130,7 @@ result<listen_socket> join_tcp(address& at) {
     }
     turn_on(made.fd(), SOL_SOCKET, SO_REUSEADDR);
     turn_on(made.fd(), SOL_SOCKET, SO_REUSEPORT);
-    turn_on(made.fd(), IPPROTO_TCP, TCP_NODELAY);
+    set_up_for_connections(made.fd(), at);
     if (::bind(made.fd(), at.get(), at.bytes) != 0 || ::listen(made.fd(), backlog) != 0) {
         return os_error(errc::unavailable, "cannot share the port between shards");
     }
@@ -246,22 +273,6 @@ peer_name unix_name(std::optional<uid_t> user) noexcept {
     made.principal_begin = family_bytes;
     made.principal_bytes = static_cast<std::uint8_t>(made.text_bytes - family_bytes);
     return made;
-}
-
-bool is_loopback_address(const address& at) noexcept {
-    switch (at.storage.ss_family) {
-        case AF_UNIX:
-            return true;
-        case AF_INET:
-            return (ntohl(at.v4()->sin_addr.s_addr) >> 24) == 127;
-        case AF_INET6: {
-            const in6_addr& v6 = at.v6()->sin6_addr;
-            return IN6_IS_ADDR_LOOPBACK(&v6) ||
-                   (IN6_IS_ADDR_V4MAPPED(&v6) && v6.s6_addr[12] == 127);
-        }
-        default:
-            return false;
-    }
 }
 
 }  // namespace

@@ -65,8 +65,9 @@ class listen_socket {
 // One listening socket per shard for `spec`. TCP: separate sockets that share the port by
 // SO_REUSEPORT when `shards` > 1; a port that any other socket listens on is an error, also when
 // that one allows sharing. Unix and inherited: duplicates of one descriptor; the file of a unix
-// socket has mode 0600, or 0666 for `others`. TCP_NODELAY is set on
-// the listening socket, accepted ones inherit it. Refuses with the errno of the failed call.
+// socket has mode 0600, or 0666 for `others`. TCP_NODELAY and, on
+// the loopback, the plainest congestion control are set on the listening socket; accepted ones
+// inherit them. Refuses with the errno of the failed call.
 result<std::vector<listen_socket>> open_listeners(const listen_spec& spec, std::size_t shards);
 
 // The bound address as text: "127.0.0.1:8080", "[::1]:8080", "unix:/path".

@@ -44,6 +44,7 @@ inline constexpr std::uint8_t op_send = 26;
 inline constexpr std::uint8_t op_recv = 27;
 
 // Submission entry flags.
+inline constexpr std::uint8_t sqe_fixed_file = 1U << 0;
 inline constexpr std::uint8_t sqe_buffer_select = 1U << 5;
 inline constexpr std::uint8_t sqe_cqe_skip_success = 1U << 6;
 

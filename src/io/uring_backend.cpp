@@ -19,6 +19,7 @@
 #include "io/buffer_ring.hpp"
 #include "io/unix_receives.hpp"
 #include "io/uring_abi.hpp"
+#include "io/uring_files.hpp"
 #include "io/uring_probe.hpp"
 #include "io/uring_send.hpp"
 #include "io/uring_unread.hpp"
@@ -33,7 +34,6 @@ namespace abi = uring_abi;
 constexpr std::uint64_t tag_ignore = 0;
 constexpr std::uint64_t tag_wake = 1;
 constexpr std::uint64_t tag_last = 1;
-
 // op::flags.
 constexpr std::uint8_t flag_cancelled = 1;  // cancel() was called: a re-arm must not undo it
 constexpr std::uint8_t flag_polling = 2;    // waiting for readiness before trying again
@@ -81,6 +81,7 @@ class uring_backend final : public backend {
         transfer(target, op_kind::write, fd, from, bytes);
     }
     void connect(transfer_op& target, int fd, const void* to, std::size_t bytes) noexcept override {
+        PILLION_ASSERT(!files_.has(fd));
         transfer(target, op_kind::connect, fd, to, bytes);
     }
     void cancel(op& target) noexcept override;
@@ -124,6 +125,7 @@ class uring_backend final : public backend {
     buffer_ring buffers_;
     // One per submission slot: a msghdr must live until its submission (SUBMIT_STABLE), not longer.
     std::vector<msghdr> headers_;
+    uring_files files_;
     unix_receives unix_;
     // To be submitted again in the next turn, when what is lent is back: first the receives that
     // found no buffer.
@@ -163,6 +165,9 @@ bool uring_backend::open(const backend_options& options, const uring_restriction
         sharing_unknown_ = failed == -EINVAL && buffers_.how() == buffer_ring::use::until_full;
         why = explain_failure("io_uring buffer ring", -failed);
         return false;
+    }
+    if (!without.no_registered_files) {
+        files_.open(ring_);
     }
     wake_fd_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (wake_fd_ < 0) {
@@ -259,23 +264,10 @@ void uring_backend::prepare(op& target, bool first) noexcept {
             return;
         }
         case op_kind::send: {
-            const auto& what = static_cast<transfer_op&>(target);
-            const auto* parts = reinterpret_cast<const iovec*>(what.memory);
-            const auto count = static_cast<std::size_t>(what.size);
             io_uring_sqe& sqe = next_sqe(abi::op_send, target.fd, tag);
-            sqe.msg_flags = send_flags(parts, count);
-            if (count == 1) {
-                sqe.addr = to_number(parts->iov_base);
-                sqe.len = static_cast<std::uint32_t>(parts->iov_len);
-                return;
-            }
             msghdr& header = headers_[static_cast<std::size_t>(&sqe - ring_.sq.sqes)];
-            header = {};
-            header.msg_iov = const_cast<iovec*>(parts);
-            header.msg_iovlen = count;
-            sqe.opcode = abi::op_sendmsg;
-            sqe.addr = to_number(&header);
-            sqe.len = 1;
+            sqe.flags = files_.has(target.fd) ? abi::sqe_fixed_file : std::uint8_t{0};
+            prepare_send(sqe, static_cast<transfer_op&>(target), header);
             return;
         }
         case op_kind::read:
@@ -312,6 +304,7 @@ void uring_backend::receive(op& target, int fd) noexcept {
         target.flags |= flag_unix;
         unix_.began(target, fd);
     }
+    system_calls_ += files_.add(ring_, fd) ? 1 : 0;
     prepare(target, true);
 }
 
@@ -382,6 +375,11 @@ std::size_t uring_backend::unread_bytes(int fd) noexcept {
 
 void uring_backend::close(int fd) noexcept {
     unix_.closed(fd);
+    if (files_.forget(fd)) {
+        io_uring_sqe& sqe = next_sqe(abi::op_close, 0, tag_ignore);
+        sqe.file_index = static_cast<std::uint32_t>(fd) + 1;
+        sqe.flags = abi::sqe_cqe_skip_success;
+    }
     io_uring_sqe& sqe = next_sqe(abi::op_close, fd, tag_ignore);
     sqe.flags = abi::sqe_cqe_skip_success;
 }
@@ -475,6 +473,8 @@ void uring_backend::complete(const io_uring_cqe& cqe, std::vector<completion>& o
         if ((cqe.flags & abi::cqe_socket_nonempty) == 0) {
             target.flags &= static_cast<std::uint8_t>(~flag_greedy);
         }
+    } else if (static_cast<op_kind>(target.kind) == op_kind::accept && cqe.res >= 0) {
+        PILLION_ASSERT(!files_.has(cqe.res));  // or answers would go to whom the number was before
     }
     if (what.more) {
         out.push_back(what);

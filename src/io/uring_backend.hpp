@@ -20,6 +20,7 @@ struct uring_restrictions {
     bool no_defer_taskrun = false;
     bool no_multishot = false;
     bool no_shared_buffers = false;  // each receive takes one of its own
+    bool no_registered_files = false;
 };
 
 // Makes one, or explains in `why` (one line) what the system denied.

@@ -28,6 +28,7 @@ static_assert(abi::feature_ext_arg == IORING_FEAT_EXT_ARG);
 static_assert(abi::feature_cqe_skip == IORING_FEAT_CQE_SKIP);
 static_assert(abi::enter_registered_ring == IORING_ENTER_REGISTERED_RING);
 static_assert(abi::recv_multishot == IORING_RECV_MULTISHOT);
+static_assert(abi::sqe_fixed_file == 1U << IOSQE_FIXED_FILE_BIT);
 static_assert(abi::accept_multishot == IORING_ACCEPT_MULTISHOT);
 static_assert(abi::cqe_more == IORING_CQE_F_MORE);
 static_assert(abi::cqe_socket_nonempty == IORING_CQE_F_SOCK_NONEMPTY);

@@ -1,10 +1,13 @@
-// send_flags: how io_uring is asked for a send: whole, unless it is large.
+// uring_send: how io_uring is asked for a send: in one piece or gathered, whole unless it is large.
 #pragma once
 
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <cstddef>
 #include <cstdint>
+
+#include "io/op.hpp"
+#include "io/uring_abi.hpp"
 
 namespace pillion::io {
 
@@ -22,6 +25,29 @@ inline std::uint32_t send_flags(const iovec* parts, std::size_t count) noexcept 
         flags |= MSG_WAITALL;
     }
     return flags;
+}
+
+// Fills in what is sent and how. `header` must live until the submission (SUBMIT_STABLE).
+// Submission: io_uring_sqe, which no header knows.
+template <class Submission>
+void prepare_send(Submission& sqe, const transfer_op& what, msghdr& header) noexcept {
+    const auto number = [](const void* p) {
+        return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(p));
+    };
+    const auto* parts = reinterpret_cast<const iovec*>(what.memory);
+    const auto count = static_cast<std::size_t>(what.size);
+    sqe.msg_flags = send_flags(parts, count);
+    if (count == 1) {
+        sqe.addr = number(parts->iov_base);
+        sqe.len = static_cast<std::uint32_t>(parts->iov_len);
+        return;
+    }
+    header = {};
+    header.msg_iov = const_cast<iovec*>(parts);
+    header.msg_iovlen = count;
+    sqe.opcode = uring_abi::op_sendmsg;
+    sqe.addr = number(&header);
+    sqe.len = 1;
 }
 
 }  // namespace pillion::io
