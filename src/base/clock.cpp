@@ -4,22 +4,19 @@
 
 namespace pillion::base {
 
-std::int64_t monotonic_now_ns() noexcept {
+namespace {
+
+std::int64_t read_ns(clockid_t clock) noexcept {
     timespec now{};
-    ::clock_gettime(CLOCK_MONOTONIC, &now);
+    ::clock_gettime(clock, &now);
     return static_cast<std::int64_t>(now.tv_sec) * ns_per_s + now.tv_nsec;
 }
 
-std::int64_t thread_now_ns() noexcept {
-    timespec now{};
-    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return static_cast<std::int64_t>(now.tv_sec) * ns_per_s + now.tv_nsec;
-}
+}  // namespace
 
-std::int64_t unix_now_ms() noexcept {
-    timespec now{};
-    ::clock_gettime(CLOCK_REALTIME, &now);
-    return static_cast<std::int64_t>(now.tv_sec) * 1000 + now.tv_nsec / ns_per_ms;
-}
+std::int64_t monotonic_now_ns() noexcept { return read_ns(CLOCK_MONOTONIC); }
+std::int64_t thread_now_ns() noexcept { return read_ns(CLOCK_THREAD_CPUTIME_ID); }
+std::int64_t unix_now_ns() noexcept { return read_ns(CLOCK_REALTIME); }
+std::int64_t unix_now_ms() noexcept { return unix_now_ns() / ns_per_ms; }
 
 }  // namespace pillion::base

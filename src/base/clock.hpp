@@ -39,7 +39,8 @@ inline monotonic_ns monotonic_now() noexcept { return monotonic_ns{monotonic_now
 // Nanoseconds that the thread has run, without those it waited for a processor. A system call.
 std::int64_t thread_now_ns() noexcept;
 
-// Milliseconds since 1970 (CLOCK_REALTIME); may jump. For dates and logs only.
+// Since 1970 (CLOCK_REALTIME); may jump. For dates and logs only.
+std::int64_t unix_now_ns() noexcept;
 std::int64_t unix_now_ms() noexcept;
 
 }  // namespace pillion::base

@@ -1,6 +1,5 @@
 #include "base/log.hpp"
 
-#include <time.h>
 #include <unistd.h>
 #include <algorithm>
 #include <charconv>
@@ -91,12 +90,6 @@ bool is_word_in_line(const char* at, std::size_t bytes) noexcept {
 #endif
 }
 
-std::int64_t unix_now_ns() noexcept {
-    timespec t{};
-    ::clock_gettime(CLOCK_REALTIME, &t);
-    return static_cast<std::int64_t>(t.tv_sec) * base::ns_per_s + t.tv_nsec;
-}
-
 // The time of day when a monotonic clock, which was just read, shows `now_ns`.
 std::int64_t unix_ns_at(std::int64_t now_ns) noexcept {
     // Not longer, since the thread may have stood still between the two clocks.
@@ -106,7 +99,7 @@ std::int64_t unix_ns_at(std::int64_t now_ns) noexcept {
     const auto since_ns = static_cast<std::uint64_t>(now_ns) - static_cast<std::uint64_t>(read_ns);
     if (since_ns >= good_for_ns) {
         read_ns = now_ns;
-        unix_ns = unix_now_ns();
+        unix_ns = base::unix_now_ns();
         return unix_ns;
     }
     return unix_ns + static_cast<std::int64_t>(since_ns);
@@ -474,11 +467,11 @@ void print(std::int64_t unix_ns, level l, std::string_view event,
 void detail::render(std::string& to, level l, std::string_view event,
                     std::initializer_list<field> fields) noexcept {
     char room[line_bytes_max];
-    to.append(build(room, unix_now_ns(), l, event, fields));
+    to.append(build(room, base::unix_now_ns(), l, event, fields));
 }
 
 void detail::emit(level l, std::string_view event, std::initializer_list<field> fields) noexcept {
-    print(unix_now_ns(), l, event, fields);
+    print(base::unix_now_ns(), l, event, fields);
 }
 
 void detail::emit_at(std::int64_t now_ns, level l, std::string_view event,

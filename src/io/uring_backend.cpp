@@ -17,6 +17,7 @@
 #include "base/clock.hpp"
 #include "base/limits.hpp"
 #include "io/buffer_ring.hpp"
+#include "io/receive_order.hpp"
 #include "io/unix_receives.hpp"
 #include "io/uring_abi.hpp"
 #include "io/uring_files.hpp"
@@ -34,12 +35,11 @@ namespace abi = uring_abi;
 constexpr std::uint64_t tag_ignore = 0;
 constexpr std::uint64_t tag_wake = 1;
 constexpr std::uint64_t tag_last = 1;
-// op::flags.
+
+// op::flags; receive_order has the others.
 constexpr std::uint8_t flag_cancelled = 1;  // cancel() was called: a re-arm must not undo it
 constexpr std::uint8_t flag_polling = 2;    // waiting for readiness before trying again
 constexpr std::uint8_t flag_unix = 4;       // a receive from a unix socket: see unix_receives
-constexpr std::uint8_t flag_fed = 8;        // one that got bytes in this turn: see sort_starved()
-constexpr std::uint8_t flag_greedy = 16;    // one that took all buffers, and more bytes wait
 
 std::uint64_t to_number(const void* p) noexcept {
     return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(p));
@@ -109,7 +109,6 @@ class uring_backend final : public backend {
     void arm_wake() noexcept;
     int enter(unsigned min_complete, std::int64_t wait_ns, bool events) noexcept;
     void reap(std::vector<completion>& out) noexcept;
-    void sort_starved(const std::vector<completion>& told) noexcept;
     void complete(const io_uring_cqe& cqe, std::vector<completion>& out) noexcept;
     bool continues(op& target, std::int32_t res, completion& what) noexcept;
     void finish(op& target, completion what, std::vector<completion>& out) noexcept;
@@ -127,10 +126,7 @@ class uring_backend final : public backend {
     std::vector<msghdr> headers_;
     uring_files files_;
     unix_receives unix_;
-    // To be submitted again in the next turn, when what is lent is back: first the receives that
-    // found no buffer.
-    std::vector<op*> starved_;
-    std::vector<op*> fed_;
+    receive_order order_;
     bool closing_ = false;
     std::size_t in_flight_ = 0;
     std::size_t lent_ = 0;
@@ -209,7 +205,7 @@ void uring_backend::begin(op& target, op_kind kind, int fd) noexcept {
     target.in_flight = true;
     target.kind = static_cast<std::uint8_t>(kind);
     target.fd = fd;
-    target.flags &= flag_greedy;
+    target.flags &= receive_order::flags_kept;
     ++in_flight_;
 }
 
@@ -310,7 +306,7 @@ void uring_backend::receive(op& target, int fd) noexcept {
 
 // One that goes on while there are bytes and buffers may leave none to the others.
 bool uring_backend::takes_multishot(const op& target) noexcept {
-    if ((target.flags & flag_greedy) != 0) {
+    if (receive_order::is_greedy(target)) {
         return false;
     }
     if ((target.flags & flag_unix) == 0) {
@@ -408,8 +404,8 @@ int uring_backend::enter(unsigned min_complete, std::int64_t wait_ns, bool event
 
 void uring_backend::turn(std::int64_t wait_ns, std::vector<completion>& out) noexcept {
     buffers_.publish();
-    submit_again(starved_, out);
-    submit_again(fed_, out);
+    submit_again(order_.starved, out);
+    submit_again(order_.fed, out);
     // -EINTR, -ETIME, and -EBUSY/-EAGAIN (too many completions unfetched) all mean: look at what
     // is there and come again. Unsubmitted entries stay queued.
     static_cast<void>(enter(wait_ns == 0 || !out.empty() ? 0 : 1, wait_ns, true));
@@ -424,31 +420,7 @@ void uring_backend::reap(std::vector<completion>& out) noexcept {
         complete(ring_.cq.cqes[head & ring_.cq.ring_mask], out);
     }
     std::atomic_ref<unsigned>(*ring_.cq.khead).store(head, std::memory_order_release);
-    if (!starved_.empty()) {
-        sort_starved(out);
-    }
-}
-
-// Who found no buffer and had one before in this turn stands behind those that got none.
-void uring_backend::sort_starved(const std::vector<completion>& told) noexcept {
-    for (op* const one : starved_) {
-        one->flags &= static_cast<std::uint8_t>(~flag_fed);
-    }
-    for (const completion& what : told) {
-        if (what.data != nullptr) {
-            what.target->flags |= flag_fed;
-        }
-    }
-    std::size_t left = 0;
-    for (op* const one : starved_) {
-        if ((one->flags & flag_fed) == 0) {
-            starved_[left++] = one;
-        } else {
-            one->flags |= flag_greedy;
-            fed_.push_back(one);
-        }
-    }
-    starved_.resize(left);
+    order_.sort(out);
 }
 
 void uring_backend::complete(const io_uring_cqe& cqe, std::vector<completion>& out) noexcept {
@@ -470,9 +442,7 @@ void uring_backend::complete(const io_uring_cqe& cqe, std::vector<completion>& o
         const bool same_again = (cqe.flags & abi::cqe_buffer_more) != 0;
         what.data = buffers_.took(what.buffer_id, received, same_again);
         lent_ += received > 0 ? 1 : 0;
-        if ((cqe.flags & abi::cqe_socket_nonempty) == 0) {
-            target.flags &= static_cast<std::uint8_t>(~flag_greedy);
-        }
+        receive_order::received(target, (cqe.flags & abi::cqe_socket_nonempty) == 0);
     } else if (static_cast<op_kind>(target.kind) == op_kind::accept && cqe.res >= 0) {
         PILLION_ASSERT(!files_.has(cqe.res));  // or answers would go to whom the number was before
     }
@@ -502,7 +472,7 @@ bool uring_backend::continues(op& target, std::int32_t res, completion& what) no
                 return true;
             }
             if (res == -ENOBUFS && !accepts) {
-                starved_.push_back(&target);
+                order_.starved.push_back(&target);
                 return true;
             }
             const unix_receives::entry* const s = accepts ? nullptr : unix_.at(target.fd);
@@ -550,7 +520,7 @@ void uring_backend::prepare_poll(op& target) noexcept {
 void uring_backend::finish(op& target, completion what, std::vector<completion>& out) noexcept {
     out.push_back(what);
     if (what.more) {
-        fed_.push_back(&target);
+        order_.fed.push_back(&target);
         return;
     }
     unix_.ended(target);

@@ -143,6 +143,68 @@ TEST_P(backend_turns_test, senders_without_an_end_are_served_alike) {
     EXPECT_GT(least, most / 2) << least << " and " << most << " bytes";
 }
 
+// … nor does one wait for many large messages of another. Whose receives went on by themselves had
+// theirs in a turn of its own, the other's went piece by piece beside it: with four clients and
+// 1 MB each some answers took ten times as long as others.
+TEST_P(backend_turns_test, large_messages_of_two_take_as_many_turns) {
+    open_loop(256);
+    auto listening = open_listeners(*parse_listen_spec("127.0.0.1:0"), 1);
+    ASSERT_TRUE(listening);
+    constexpr std::size_t message_bytes = 1'000'000;
+    struct sender {
+        int theirs = -1;
+        int ours = -1;
+        std::size_t unsent = message_bytes;
+        std::size_t begun_turn = 0;
+        recorder receiving;
+        std::vector<std::size_t> turns;
+    };
+    sender both[2];
+    for (sender& one : both) {
+        one.theirs = connect_to(local_port((*listening)[0].fd()));
+        one.ours = ::accept4((*listening)[0].fd(), nullptr, nullptr, SOCK_NONBLOCK);
+        ASSERT_GE(one.ours, 0);
+        ::fcntl(one.theirs, F_SETFL, O_NONBLOCK);
+        ops().receive(one.receiving, one.ours);
+    }
+    const std::vector<char> bytes(message_bytes);
+    constexpr std::size_t messages = 12;
+    const auto done = [&] {
+        return std::ranges::all_of(both,
+                                   [](const sender& s) { return s.turns.size() >= messages; });
+    };
+    for (std::size_t turn = 0; turn < 20'000 && !done(); ++turn) {
+        for (sender& one : both) {
+            ssize_t sent = 1;
+            while (one.unsent > 0 && sent > 0) {
+                sent = ::write(one.theirs, bytes.data(), one.unsent);
+                one.unsent -= sent > 0 ? static_cast<std::size_t>(sent) : 0;
+            }
+        }
+        loop->run_one(1'000'000);
+        for (sender& one : both) {
+            if (one.receiving.bytes.size() == message_bytes) {
+                one.receiving.bytes.clear();
+                one.turns.push_back(turn - one.begun_turn);
+                one.begun_turn = turn;
+                one.unsent = message_bytes;
+            }
+        }
+    }
+    ASSERT_TRUE(done());
+    // The first two: nobody knows yet what they send.
+    for (const sender& one : both) {
+        const auto [least, most] = std::minmax_element(one.turns.begin() + 2, one.turns.end());
+        EXPECT_LE(*most, 3 * (*least + 1));
+    }
+    for (sender& one : both) {
+        ops().cancel(one.receiving);
+        ASSERT_TRUE(until([&] { return one.receiving.finished; }));
+        ops().close(one.ours);
+        ::close(one.theirs);
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(kernels, epoll_turns_test, ::testing::Values("epoll"));
 INSTANTIATE_TEST_SUITE_P(kernels, backend_turns_test, ::testing::ValuesIn(every_backend));
 
