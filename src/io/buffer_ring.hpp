@@ -54,9 +54,7 @@ class buffer_ring {
 
     use how() const noexcept { return how_; }
     // For the registration.
-    std::uint64_t address() const noexcept {
-        return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(ring_.data()));
-    }
+    std::uint64_t address() const noexcept { return uring_abi::to_number(ring_.data()); }
     std::uint32_t entries() const noexcept { return static_cast<std::uint32_t>(count_); }
 
     char* buffer(std::uint32_t id) const noexcept { return buffers_.data() + id * bytes_; }
@@ -91,7 +89,7 @@ class buffer_ring {
         return reinterpret_cast<uring_abi::ring_buffer*>(ring_.data())[at & (count_ - 1)];
     }
     std::uint64_t address_of(std::uint32_t id) const noexcept {
-        return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(buffer(id)));
+        return uring_abi::to_number(buffer(id));
     }
     void put(std::uint16_t id) noexcept;
     void leaves_ring(std::uint32_t id) noexcept;

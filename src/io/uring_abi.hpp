@@ -10,6 +10,11 @@
 
 namespace pillion::io::uring_abi {
 
+// An address as it stands in entries.
+inline std::uint64_t to_number(const void* p) noexcept {
+    return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(p));
+}
+
 // io_uring_setup flags.
 inline constexpr std::uint32_t setup_cqsize = 1U << 3;
 inline constexpr std::uint32_t setup_clamp = 1U << 4;

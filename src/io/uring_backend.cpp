@@ -30,6 +30,7 @@ namespace pillion::io {
 namespace {
 
 namespace abi = uring_abi;
+using abi::to_number;
 
 // Completions that are nobody's op carry a small number instead of an address.
 constexpr std::uint64_t tag_ignore = 0;
@@ -40,10 +41,6 @@ constexpr std::uint64_t tag_last = 1;
 constexpr std::uint8_t flag_cancelled = 1;  // cancel() was called: a re-arm must not undo it
 constexpr std::uint8_t flag_polling = 2;    // waiting for readiness before trying again
 constexpr std::uint8_t flag_unix = 4;       // a receive from a unix socket: see unix_receives
-
-std::uint64_t to_number(const void* p) noexcept {
-    return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(p));
-}
 
 buffer_ring::use use_of_buffers(const uring_restrictions& without) noexcept {
     const bool shared =

@@ -1,6 +1,6 @@
 // uring_files: sockets that a ring knows by their descriptor's number, so that their sends need not
-// look the descriptor up: a reference of its own is counted without an atomic operation, and 1000
-// of them lie in an eighth of the memory in which the kernel keeps those of descriptors.
+// look the descriptor up, whose references the kernel counts by atomic operations, each in a line
+// of its own.
 //
 // The ring holds a socket open for as long as it knows it: whoever closes the descriptor has the
 // ring forget it in the same submission, before the number can be another socket's.

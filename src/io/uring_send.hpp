@@ -31,14 +31,11 @@ inline std::uint32_t send_flags(const iovec* parts, std::size_t count) noexcept 
 // Submission: io_uring_sqe, which no header knows.
 template <class Submission>
 void prepare_send(Submission& sqe, const transfer_op& what, msghdr& header) noexcept {
-    const auto number = [](const void* p) {
-        return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(p));
-    };
     const auto* parts = reinterpret_cast<const iovec*>(what.memory);
     const auto count = static_cast<std::size_t>(what.size);
     sqe.msg_flags = send_flags(parts, count);
     if (count == 1) {
-        sqe.addr = number(parts->iov_base);
+        sqe.addr = uring_abi::to_number(parts->iov_base);
         sqe.len = static_cast<std::uint32_t>(parts->iov_len);
         return;
     }
@@ -46,7 +43,7 @@ void prepare_send(Submission& sqe, const transfer_op& what, msghdr& header) noex
     header.msg_iov = const_cast<iovec*>(parts);
     header.msg_iovlen = count;
     sqe.opcode = uring_abi::op_sendmsg;
-    sqe.addr = number(&header);
+    sqe.addr = uring_abi::to_number(&header);
     sqe.len = 1;
 }
 
