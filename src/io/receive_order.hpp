@@ -23,13 +23,19 @@ class receive_order {
     // These outlive the op's submission.
     static constexpr std::uint8_t flags_kept = flag_greedy | flag_emptied;
 
-    static bool is_greedy(const op& target) noexcept { return (target.flags & flag_greedy) != 0; }
+    // Where buffers last for all again, nobody is: piece by piece a large message takes more turns
+    // than those of senders that were never greedy.
+    static constexpr std::uint64_t short_for_turns = 1024;
+
+    bool is_greedy(const op& target) const noexcept {
+        return (target.flags & flag_greedy) != 0 && turn_ - short_turn_ < short_for_turns;
+    }
 
     // One got bytes, and left none where `emptied`. So does the end of a large message, and the
     // next one would take all buffers from those that go piece by piece: greedy is who has not left
     // none twice in a row.
     static void received(op& target, bool emptied) noexcept {
-        if (!is_greedy(target)) [[likely]] {
+        if ((target.flags & flag_greedy) == 0) [[likely]] {
             return;
         }
         if (!emptied) {
@@ -48,9 +54,11 @@ class receive_order {
 
     // All completions of a turn are there. Who found no buffer and had one before in it is greedy.
     void sort(const std::vector<completion>& told) noexcept {
+        ++turn_;
         if (starved.empty()) [[likely]] {
             return;
         }
+        short_turn_ = turn_;
         for (op* const one : starved) {
             one->flags &= static_cast<std::uint8_t>(~flag_fed);
         }
@@ -70,6 +78,10 @@ class receive_order {
         }
         starved.resize(left);
     }
+
+ private:
+    std::uint64_t turn_ = 0;
+    std::uint64_t short_turn_ = 0;  // the last in which somebody found no buffer
 };
 
 }  // namespace pillion::io

@@ -303,7 +303,7 @@ void uring_backend::receive(op& target, int fd) noexcept {
 
 // One that goes on while there are bytes and buffers may leave none to the others.
 bool uring_backend::takes_multishot(const op& target) noexcept {
-    if (receive_order::is_greedy(target)) {
+    if (order_.is_greedy(target)) {
         return false;
     }
     if ((target.flags & flag_unix) == 0) {
