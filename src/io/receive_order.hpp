@@ -25,7 +25,7 @@ class receive_order {
 
     // Where buffers last for all again, nobody is: piece by piece a large message takes more turns
     // than those of senders that were never greedy.
-    static constexpr std::uint64_t short_for_turns = 1024;
+    static constexpr std::uint64_t short_for_turns = 4096;
 
     bool is_greedy(const op& target) const noexcept {
         return (target.flags & flag_greedy) != 0 && turn_ - short_turn_ < short_for_turns;

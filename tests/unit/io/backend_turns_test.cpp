@@ -168,7 +168,7 @@ TEST_P(backend_turns_test, large_messages_of_two_take_as_many_turns) {
         ops().receive(one.receiving, one.ours);
     }
     const std::vector<char> bytes(message_bytes);
-    constexpr std::size_t messages = 12;
+    constexpr std::size_t messages = 8;
     const auto done = [&] {
         return std::ranges::all_of(both,
                                    [](const sender& s) { return s.turns.size() >= messages; });
