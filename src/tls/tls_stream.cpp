@@ -205,11 +205,14 @@ void tls_stream::take_held() noexcept {
         in_ = kept->data() + kept->begin;
         in_bytes_ = kept->size();
         take_in();
+        const bool none_taken = in_bytes_ == kept->size();
         kept->begin = kept->end - static_cast<std::uint32_t>(in_bytes_);
         in_bytes_ = 0;
         if (kept->begin == kept->end) {
             held_ = std::exchange(kept->next, nullptr);
             base::chunk_pool::give(kept);
+        } else if (none_taken) {
+            break;  // nobody reads any more: only_sends()
         }
     }
     tell_eof();
