@@ -65,7 +65,7 @@ void tls_stream::on_data(char* data, std::size_t bytes) noexcept {
             return;
         }
     }
-    if (state_ >= state::refused || eof_ || only_sends()) {
+    if (!hears()) {
         return;
     }
     in_ = data;
@@ -78,13 +78,17 @@ void tls_stream::on_data(char* data, std::size_t bytes) noexcept {
 
 // As far as it goes: until the library wants more than there is, or nobody wants what it has.
 void tls_stream::take_in() noexcept {
-    while (state_ < state::refused && !blocked() && !eof_told_ && make_progress()) {
+    while (hears() && !blocked() && make_progress()) {
+    }
+    if (in_bytes_ > 0 && hears() && !blocked()) {
+        // A library that neither takes bytes nor fails would have them kept without an end.
+        break_off(MBEDTLS_ERR_SSL_INTERNAL_ERROR);
     }
 }
 
 // One step of the handshake, or one record. False when nothing more can be done at present.
 bool tls_stream::make_progress() noexcept {
-    return state_ != state::established ? step() : !only_sends() && read_record();
+    return state_ != state::established ? step() : read_record();
 }
 
 bool tls_stream::step() noexcept {
@@ -148,6 +152,7 @@ bool tls_stream::end_handshake() noexcept {
 bool tls_stream::read_record() noexcept {
     note_use();
     char* const to = share_.record();
+    const std::size_t before = in_bytes_;
     const int got =
         compat::read(ssl_, reinterpret_cast<unsigned char*>(to), loop_share::record_bytes_max);
     if (got > 0) {
@@ -159,13 +164,20 @@ bool tls_stream::read_record() noexcept {
         context_->keep_session(ssl_);
         return true;
     }
-    if (got == 0 || got == MBEDTLS_ERR_SSL_PEER_CLOSE_NOTIFY) {
+    if (got == 0 || got == MBEDTLS_ERR_SSL_WANT_READ || got == MBEDTLS_ERR_SSL_WANT_WRITE) {
+        // So ends a part of a record, and a record without text, too: a warning, an empty one.
+        return in_bytes_ > 0 && in_bytes_ < before;
+    }
+    if (got == MBEDTLS_ERR_SSL_PEER_CLOSE_NOTIFY) {
+        // "Any data received after a closure alert is ignored." (RFC 5246 §7.2.1)
+        in_bytes_ = 0;
+        give_held();
         eof_ = true;
         tell_eof();
-    } else if (got != MBEDTLS_ERR_SSL_WANT_READ && got != MBEDTLS_ERR_SSL_WANT_WRITE) {
-        ++share_.counts().broken;
-        break_off(got);
+        return false;
     }
+    ++share_.counts().broken;
+    break_off(got);
     return false;
 }
 
@@ -183,7 +195,7 @@ int tls_stream::receive(void* self, unsigned char* to, std::size_t bytes) noexce
 
 // Keeps what is left of the received bytes, behind what is kept already.
 void tls_stream::hold() noexcept {
-    if (in_bytes_ > 0 && state_ < state::refused) {
+    if (in_bytes_ > 0 && hears()) {
         base::chunk* const kept = share_.loop().chunks().take(in_bytes_);
         std::memcpy(kept->data(), in_, in_bytes_);
         kept->end = static_cast<std::uint32_t>(in_bytes_);
@@ -200,22 +212,29 @@ void tls_stream::hold() noexcept {
 void tls_stream::take_held() noexcept {
     again_ = false;
     take_in();
-    while (held_ != nullptr && !blocked() && state_ < state::refused && !eof_told_) {
-        base::chunk* const kept = held_;
+    while (held_ != nullptr && hears() && !blocked()) {
+        base::chunk* const kept = std::exchange(held_, held_->next);
         in_ = kept->data() + kept->begin;
         in_bytes_ = kept->size();
         take_in();
-        const bool none_taken = in_bytes_ == kept->size();
-        kept->begin = kept->end - static_cast<std::uint32_t>(in_bytes_);
-        in_bytes_ = 0;
-        if (kept->begin == kept->end) {
-            held_ = std::exchange(kept->next, nullptr);
+        if (in_bytes_ == 0 || !hears()) {
             base::chunk_pool::give(kept);
-        } else if (none_taken) {
-            break;  // nobody reads any more: only_sends()
+        } else {
+            kept->begin = kept->end - static_cast<std::uint32_t>(in_bytes_);
+            kept->next = std::exchange(held_, kept);
         }
+        in_bytes_ = 0;
+    }
+    if (!hears()) {
+        give_held();
     }
     tell_eof();
+}
+
+void tls_stream::give_held() noexcept {
+    while (held_ != nullptr) {
+        base::chunk_pool::give(std::exchange(held_, held_->next));
+    }
 }
 
 void tls_stream::on_eof() noexcept {
@@ -484,9 +503,7 @@ void tls_stream::on_closed(int os_errno) noexcept {
         unlink();
     }
     queue_.clear();
-    while (held_ != nullptr) {
-        base::chunk_pool::give(std::exchange(held_, held_->next));
-    }
+    give_held();
     reader_->on_closed(os_errno == 0 && !fault_.empty() ? EPROTO : os_errno);  // may destroy this
 }
 

@@ -100,6 +100,7 @@ class tls_stream final : public io::stream,
     bool read_record() noexcept;
     void hold() noexcept;
     void take_held() noexcept;
+    void give_held() noexcept;
     void tell_eof() noexcept;
     bool blocked() const noexcept { return paused_ || waiting_; }
     void let_in() noexcept;
@@ -111,6 +112,8 @@ class tls_stream final : public io::stream,
     void break_off(int code) noexcept;
     // close(true): bytes of the peer are of no interest any more.
     bool only_sends() const noexcept { return flushing_ && state_ == state::established; }
+    // Whether bytes of the peer are of interest.
+    bool hears() const noexcept { return state_ < state::refused && !eof_told_ && !only_sends(); }
     bool wrote() noexcept;
     void send_on() noexcept;
     void encrypt() noexcept;
