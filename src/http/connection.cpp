@@ -5,6 +5,7 @@
 
 #include "base/assert.hpp"
 #include "base/clock.hpp"
+#include "base/fetch.hpp"
 #include "base/limits.hpp"
 #include "http/request_parser.hpp"
 #include "http/server.hpp"
@@ -119,6 +120,10 @@ void connection::on_data(char* data, std::size_t bytes) noexcept {
     }
     const bool later = phase_ == phase::exchange || held_back_ || undecided_;
     if (waiting_ && !later && resume_.next == nullptr) {
+        if (tag_ != nullptr) {
+            constexpr std::size_t tag_bytes = 168;  // an mcp::http_client
+            base::fetch(tag_, tag_bytes);           // for admit(), behind the head
+        }
         input_.lend(data, bytes);
         waiting_.resume();
         return;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/cpu.hpp"
+#include "base/fetch.hpp"
 #include "base/log.hpp"
 #include "io/stream.hpp"
 
@@ -130,15 +131,6 @@ void reactor::enter(std::int64_t wait_max_ns) noexcept {
 
 namespace {
 
-// GCC takes a function that only asks for memory for one without effect and drops its calls (seen
-// in g++ 12), unless it has become part of its caller before: hence always_inline, here and below.
-[[gnu::always_inline]] inline void fetch(const void* from, std::size_t bytes) noexcept {
-    constexpr std::size_t cache_line_bytes = 64;
-    for (std::size_t i = 0; i < bytes; i += cache_line_bytes) {
-        __builtin_prefetch(static_cast<const char*>(from) + i, 1);
-    }
-}
-
 // Of a thousand connections none is in the caches when its turn comes: what handlers will touch is
 // asked for while others run. First the operations, whose owners lie around them, then the readers
 // that those name, then the coroutines that wait there. All that has still to be dispatched exists
@@ -148,8 +140,9 @@ constexpr std::size_t reader_ahead = 2;
 constexpr std::size_t frame_ahead = 1;
 
 [[gnu::always_inline]] inline void fetch_owner(const op& of) noexcept {
-    constexpr std::size_t owner_bytes = 256;  // a tcp_stream
-    fetch(&of, owner_bytes);
+    constexpr std::size_t before_bytes = 32;  // its bases
+    constexpr std::size_t owner_bytes = 264;  // a tcp_stream
+    base::fetch(reinterpret_cast<const char*>(&of) - before_bytes, owner_bytes);
 }
 
 const stream_reader* reader_of(const op& of) noexcept {
@@ -158,9 +151,9 @@ const stream_reader* reader_of(const op& of) noexcept {
 }
 
 [[gnu::always_inline]] inline void fetch_reader(const op& of) noexcept {
-    constexpr std::size_t reader_bytes = 384;  // an http::connection
+    constexpr std::size_t reader_bytes = 376;  // an http::connection
     if (const stream_reader* const named = reader_of(of)) {
-        fetch(named, reader_bytes);
+        base::fetch(named, reader_bytes);
     }
 }
 
@@ -168,7 +161,7 @@ const stream_reader* reader_of(const op& of) noexcept {
     constexpr std::size_t frame_bytes = 128;  // what is before the variables of a coroutine
     const stream_reader* const named = reader_of(of);
     if (named != nullptr && named->waiting()) {
-        fetch(named->waiting().address(), frame_bytes);
+        base::fetch(named->waiting().address(), frame_bytes);
     }
 }
 
