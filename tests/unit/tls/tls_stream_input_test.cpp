@@ -70,18 +70,23 @@ class tls_stream_input_test : public tls_stream_test {
         }));
         return made;
     }
-    // What the client writes in `pieces` is in one buffer of the server's, which pauses behind the
-    // first of them: the others are held.
+    // What the client writes in `pieces` comes in one buffer. `held`: the server pauses behind the
+    // first of them, and goes on later.
     template <typename Pieces>
-    void hold(bare_client& from, const Pieces& pieces) {
-        server.reader.when_data = [this](std::string_view) {
-            server.stream->pause_reading();
-            server.reader.when_data = nullptr;
-        };
+    void arrive(bare_client& from, const Pieces& pieces, bool held) {
+        if (held) {
+            server.reader.when_data = [this](std::string_view) {
+                server.stream->pause_reading();
+                server.reader.when_data = nullptr;
+            };
+        }
         pieces();
         from.pass();
-        turns(5);
-        EXPECT_EQ(server.reader.bytes, "first");
+        if (held) {
+            turns(5);
+            EXPECT_EQ(server.reader.bytes, "first");
+            server.stream->resume_reading();
+        }
     }
 };
 
@@ -132,13 +137,7 @@ TEST_P(tls_stream_input_test, what_follows_a_record_without_text_is_read) {
                 from->write(", next");
             }
         };
-        if (held) {
-            hold(*from, pieces);
-            server.stream->resume_reading();
-        } else {
-            pieces();
-            from->pass();
-        }
+        arrive(*from, pieces, held);
         ASSERT_TRUE(until([&] { return server.reader.bytes == "first, next, next"; }));
         EXPECT_EQ(server.reader.eofs, 0);
         from->write(", last");
@@ -160,13 +159,7 @@ TEST_P(tls_stream_input_test, nothing_follows_the_end) {
             from->write("third");
             from->warn(MBEDTLS_SSL_ALERT_MSG_CLOSE_NOTIFY);
         };
-        if (held) {
-            hold(*from, pieces);
-            server.stream->resume_reading();
-        } else {
-            pieces();
-            from->pass();
-        }
+        arrive(*from, pieces, held);
         ASSERT_TRUE(until([&] { return server.reader.eofs == 1; }));
         from->write("fourth");
         from->pass();
