@@ -14,7 +14,6 @@
 
 #include "base/assert.hpp"
 #include "base/clock.hpp"
-#include "base/fetch.hpp"
 #include "base/limits.hpp"
 #include "io/receive_buffers.hpp"
 
@@ -416,9 +415,6 @@ void epoll_backend::try_ready(std::size_t count) noexcept {
     for (; at < count && buffers_.next().data != nullptr; ++at) {
         const int fd = ready_[at];
         fd_record& r = record_of(fd);
-        if (at + 1 < count) {
-            base::fetch(record_of(ready_[at + 1]).in, sizeof(op));  // in no cache, of a thousand
-        }
         r.queued = false;
         if (r.in != nullptr && r.readable) {
             try_in(r, fd);
