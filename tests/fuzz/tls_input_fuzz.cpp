@@ -159,12 +159,7 @@ class input_script {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace pillion::sim;
-    static const tls_contexts with(true);
-    static const bool known = [] {
-        tls_wire first({}, with);
-        return first.until([&] { return first.client.stream->established(); });
-    }();
-    PILLION_ASSERT(known);
+    const tls_contexts& with = resuming_contexts();
     if (size <= 4096) {
         input_script(with).play({data, size});
     }

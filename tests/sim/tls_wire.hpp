@@ -112,4 +112,15 @@ struct tls_wire {
     }
 };
 
+// Contexts of a client that has a session to resume: their handshakes take no arithmetic on curves.
+inline const tls_contexts& resuming_contexts() {
+    static const tls_contexts with(true);
+    static const bool known = [] {
+        tls_wire first({}, with);
+        return first.until([&] { return first.client.stream->established(); });
+    }();
+    PILLION_ASSERT(known);
+    return with;
+}
+
 }  // namespace pillion::sim
