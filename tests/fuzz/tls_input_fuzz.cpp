@@ -28,11 +28,7 @@ class input_script {
  public:
     explicit input_script(const tls_contexts& with) : client_(with.client) {
         share_.emplace(world_.loop());
-        side_.peer = world_.net().open();
-        side_.stream = std::make_unique<tls::tls_stream>(*share_, with.server, side_.peer.fd(),
-                                                         io::peer_name::of_text("sim"), nullptr);
-        side_.reader.when_closed = [this] { side_.stream.reset(); };
-        side_.stream->start(side_.reader);
+        side_.open(world_, *share_, with.server);
         for (int i = 0; i < 100 && !(client_.shake() && side_.stream->established()); ++i) {
             pass(client_.out.size());
         }

@@ -46,6 +46,14 @@ struct tls_side {
     recording_reader reader;
     std::unique_ptr<tls::tls_stream> stream;
     bool finished = false;  // its end was passed on
+
+    void open(sim_world& world, tls::loop_share& share, std::shared_ptr<tls::context> with) {
+        peer = world.net().open();
+        stream = std::make_unique<tls::tls_stream>(share, std::move(with), peer.fd(),
+                                                   io::peer_name::of_text("sim"), nullptr);
+        reader.when_closed = [this] { stream.reset(); };
+        stream->start(reader);
+    }
 };
 
 struct tls_wire {
@@ -57,8 +65,8 @@ struct tls_wire {
     explicit tls_wire(const sim_options& o = {}, const tls_contexts& with = tls_contexts::all())
         : world(o) {
         share.emplace(world.loop());
-        open(server, with.server);
-        open(client, with.client);
+        server.open(world, *share, with.server);
+        client.open(world, *share, with.client);
     }
     ~tls_wire() { end(); }
     // Closes both; "" when nothing is left behind, else what is. Once more: "".
@@ -76,13 +84,6 @@ struct tls_wire {
         left += server.reader.closed == 1 && client.reader.closed == 1 ? "" : "open streams ";
         share.reset();
         return left + world.leftovers();
-    }
-    void open(tls_side& one, std::shared_ptr<tls::context> with) {
-        one.peer = world.net().open();
-        one.stream = std::make_unique<tls::tls_stream>(*share, std::move(with), one.peer.fd(),
-                                                       io::peer_name::of_text("sim"), nullptr);
-        one.reader.when_closed = [&one] { one.stream.reset(); };
-        one.stream->start(one.reader);
     }
     bool write(tls_side& from, std::string_view text) {
         return from.stream->write(chunk_of(world.loop().chunks(), text));
