@@ -2,8 +2,9 @@
 
 Several files are compiled as one (see joined in meson.build), where their unnamed namespaces are
 the same one. Types and variables of one name are an error there; functions overload each other, or
-hide one of a header, and then a file may silently call another file's. So in a folder a function of
-an unnamed namespace has its name alone, and no header declares one of that name around it.
+hide one of a header, and then a file may silently call another file's. So in src, and in a folder
+elsewhere, a function of an unnamed namespace has its name alone, and no header declares one of that
+name around it.
 Used by tidy.py.
 """
 
@@ -75,7 +76,9 @@ def rules(files):
             if not unnamed:
                 continue
             line = cpp_text.line_of(text, at)
-            home = first.setdefault((path.rpartition("/")[0], *space, name), path)
+            # In a release all of src is one file.
+            joined = "src" if path.startswith("src/") else path.rpartition("/")[0]
+            home = first.setdefault((joined, *space, name), path)
             if home != path:
                 yield path, line, f"{home} has a function {name} too; see tools/lint_names.py"
             for around, header in hidden.get(name, ()):

@@ -84,6 +84,9 @@ SAMPLES = [
     ("one function twice", {"src/base/a.cpp": _unnamed("int f(int);"),
                             "src/base/b.cpp": _unnamed("template <class T>\nauto f(T t) {}")},
      "src/base/a.cpp has a function f too"),
+    ("in two folders", {"src/base/a.cpp": _unnamed("int f(int);"),
+                        "src/mcp/b.cpp": _unnamed("int f(long);")},
+     "src/base/a.cpp has a function f too"),
     ("function hides", {"src/base/a.hpp": HEAD + "namespace p {\nint f(int);\n}\n",
                         "src/base/a.cpp": _unnamed("[[nodiscard]] const a<b>* f(long) {}", "p::q")},
      "f hides that of src/base/a.hpp"),
@@ -93,7 +96,7 @@ SAMPLES = [
                                               "struct l { int m(); };\nint n::o() {}"),
                    "src/base/b.cpp": _unnamed("int g(long);\nint k = h(2);\n"
                                               "struct r { int m(); };\nint n::o() {}"),
-                   "src/mcp/b.cpp": _unnamed("int f(long);"),
+                   "tests/unit/mcp/b.cpp": _unnamed("int f(long);"),
                    "src/base/c.cpp": "namespace p {\nint f(char);\n}\n"}, None),
     ("unbalanced directives", {"src/a.cpp": "#define PILLION_X(x) \\\n    do { x\n"
                                + "int x();\n" * 99}, None),
