@@ -11,6 +11,8 @@ import subprocess
 import tempfile
 import time
 
+from free_port import free_port
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
 TAIL_LINES = 40
@@ -144,12 +146,6 @@ def run(command, timeout_s, **options):
     if code is None:
         output = "\n".join([output, f"killed after {timeout_s} s", *stands])
     return code, output
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class server:

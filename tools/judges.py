@@ -8,7 +8,8 @@ import bridge_judge
 import examples_judge
 import oauth_judge
 import openapi_judge
-from harness import ROOT, SHARED, free_port, run, server
+from free_port import free_port
+from harness import ROOT, SHARED, run, server
 
 FIXTURE = ROOT / "build/release/fixture-server"
 FILTER = ROOT / "build/release/schema-filter"

@@ -10,7 +10,8 @@ import tempfile
 import time
 import urllib.request
 
-from harness import ROOT, SHARED, end_group, free_port, run, server, start
+from free_port import free_port
+from harness import ROOT, SHARED, end_group, run, server, start
 
 sys.path.append(str(ROOT / "tests/integration"))
 from tls_authority import Authority  # noqa: E402

@@ -5,6 +5,7 @@ where it is memory that is judged, and both would take twice as long.
 """
 
 import os
+import sys
 import zlib
 
 import pytest
@@ -14,9 +15,11 @@ from bench_program import report_of
 from http_client import Connection
 from mcp_client import Client, LegacySse, Stdio
 from scripted_server import ScriptedServer
-from server_process import Server, fixture_bin, pillion_bin, uring_refusal
+from server_process import ROOT, Server, fixture_bin, pillion_bin, uring_refusal
 from tls_authority import Authority
 from wire_schema import LEGACY
+
+sys.path.insert(0, str(ROOT / "tools"))  # what the suites share with tools/test
 
 
 def pytest_collection_modifyitems(config, items):

@@ -10,6 +10,7 @@ import time
 
 import pytest
 
+from free_port import free_port
 from http_client import Connection
 from mcp_client import compact, modern_params
 from server_process import fixture_bin
@@ -113,9 +114,7 @@ def test_a_log_whose_reader_has_gone(io):
 
 
 def test_a_log_on_a_full_disk(io):
-    with socket.socket() as probe:  # nobody can read the port from this log
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()  # nobody can read one from this log
     with open("/dev/full", "wb") as full:
         process = subprocess.Popen([fixture_bin(), "--io", io, "--port", str(port)], stderr=full,
                                    stdin=subprocess.DEVNULL)

@@ -1,10 +1,5 @@
 """What tools/test tells of a program that does not end."""
 
-import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
-
 from harness import STANDING_LINES, TAIL_LINES, run, tail
 
 

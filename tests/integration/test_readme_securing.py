@@ -1,11 +1,11 @@
 """The recipes of README.md's "Securing it", run as they are written, but on free ports."""
 
 import re
-import socket
 import subprocess
 
 import pytest
 
+from free_port import free_port
 from server_process import ROOT, pillion_bin
 
 pytestmark = pytest.mark.tls
@@ -37,9 +37,7 @@ def recipes():
 def on_free_ports(text):
     """The same with other ports, each in all its places."""
     for port in sorted(set(re.findall(r"\b8\d{3}\b", text))):
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            text = text.replace(port, str(free.getsockname()[1]))
+        text = re.sub(rf"\b{port}\b", str(free_port()), text)
     return text
 
 
