@@ -320,7 +320,8 @@ def suite_user(count):
         place = pathlib.Path(folder)
         shutil.copytree(ROOT / "tests/integration", place / "tests/integration")
         shutil.copytree(ROOT / "tools/hardening", place / "tools/hardening")
-        shutil.copy2(ROOT / "tools/harness.py", place / "tools")
+        for shared in ("free_port.py", "harness.py"):
+            shutil.copy2(ROOT / "tools" / shared, place / "tools")
         # That user may not be able to read the original.
         if SHARED.is_dir():
             shutil.copytree(SHARED / "spec/schemas", place / "shared/spec/schemas")
