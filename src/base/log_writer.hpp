@@ -3,8 +3,8 @@
 //
 // It sleeps while there is nothing, and collects for a few milliseconds before it writes: under
 // load a line costs its loop no system call. Every write ends with a whole line and, unless it goes
-// to a file, is small enough for a pipe to take it at once. Thread-safety: put() and dropped() from
-// any thread.
+// to a file, is small enough for a pipe to take it at once. Of a file only the end stays in memory.
+// Thread-safety: put() and dropped() from any thread.
 #pragma once
 
 #include <atomic>
@@ -45,11 +45,14 @@ class log_writer {
     // False when it was given up. `unwritten`: how much of the end is lost.
     bool write_all(std::string_view lines, std::size_t& unwritten) noexcept;
     void count_dropped(std::string_view lines) noexcept;
+    // The file has grown by `bytes`: what lies behind its end is not to be kept in memory.
+    void release_cache(std::size_t bytes) noexcept;
 
     const int fd_;
     const bool to_file_;
     const std::size_t queue_bytes_max_;
     const std::size_t batch_bytes_;  // so much is not collected any longer
+    std::int64_t cached_bytes_ = 0;  // since the last release; less than 0: it is put off
     std::atomic<std::uint64_t> dropped_{0};
     std::atomic<bool> abandoned_{false};
     std::mutex mutex_;  // guards what follows

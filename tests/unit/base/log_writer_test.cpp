@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <string>
 #include <thread>
@@ -13,6 +14,26 @@
 
 #include "base/log.hpp"
 
+namespace {
+
+// What the program asks of the page cache, in order: [begin, end).
+struct asked_range {
+    off_t begin;
+    off_t end;
+};
+std::vector<asked_range> asked;
+int advice_takes_ms = 0;
+
+}  // namespace
+
+// In place of the library's: it records, and does nothing else.
+extern "C" int posix_fadvise(int, off_t begin, off_t length, int advice) {
+    EXPECT_EQ(advice, POSIX_FADV_DONTNEED);
+    asked.push_back({begin, begin + length});
+    std::this_thread::sleep_for(std::chrono::milliseconds(advice_takes_ms));
+    return 0;
+}
+
 namespace pillion::log {
 namespace {
 
@@ -20,6 +41,8 @@ class log_writers : public ::testing::Test {
  protected:
     log_writers() {
         std::signal(SIGPIPE, SIG_IGN);
+        asked.clear();
+        advice_takes_ms = 0;
         EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
     }
     ~log_writers() override {
@@ -42,6 +65,28 @@ class log_writers : public ::testing::Test {
             n = ::read(ends[0], buffer, sizeof buffer);
         }
         return all;
+    }
+    // Writes `bytes` to a file that already has `before`, and returns its size.
+    static off_t fill_file(off_t before, std::size_t bytes) {
+        const int fd = ::open("/tmp", O_TMPFILE | O_RDWR | O_APPEND | O_CLOEXEC, 0600);
+        EXPECT_GE(fd, 0);
+        EXPECT_EQ(::ftruncate(fd, before), 0);
+        {
+            log_writer w(fd, std::size_t{1} << 28);
+            const std::string lines = std::string(16383, 'x') + "\n";
+            for (std::size_t put = 0; put < bytes; put += lines.size()) {
+                w.put(lines, false);
+                // A batch of its own, as of lines that come one by one.
+                while (::lseek(fd, 0, SEEK_END) < before + static_cast<off_t>(put)) {
+                    std::this_thread::yield();
+                }
+            }
+            EXPECT_TRUE(w.stop(60'000));
+            EXPECT_EQ(w.dropped(), 0U);
+        }
+        const off_t size = ::lseek(fd, 0, SEEK_END);
+        ::close(fd);
+        return size;
     }
     static std::string numbered(int n) { return "line " + std::to_string(n) + "\n"; }
 
@@ -78,6 +123,54 @@ TEST_F(log_writers, a_file_gets_everything_in_few_writes) {
     written.pop_back();
     EXPECT_TRUE(written == expected);
     ::close(fd);
+}
+
+// 30 MB of log a second filled the page cache: each fresh page cost the calls beside it, and the
+// machine's other programs theirs.
+TEST_F(log_writers, of_a_file_only_the_end_stays_in_memory) {
+    constexpr off_t unit = 65536;
+    constexpr off_t before = 3 * (off_t{1} << 20) + 777;
+    const off_t size = fill_file(before, std::size_t{4} << 20);
+    ASSERT_GE(asked.size(), 4U);
+    std::vector<int> times(static_cast<std::size_t>(size / unit));
+    off_t end = 0;
+    for (const asked_range& range : asked) {
+        EXPECT_EQ(range.begin % unit, 0);
+        EXPECT_EQ(range.end % unit, 0);
+        EXPECT_GE(range.end, end);
+        EXPECT_LE(range.end, size);
+        end = range.end;
+        for (off_t at = range.begin; at < range.end; at += unit) {
+            ++times[static_cast<std::size_t>(at / unit)];
+        }
+    }
+    // The first time they are written, the next they can be forgotten.
+    for (off_t at = before / unit; at < (size >> 20 << 20) / unit - 16; ++at) {
+        EXPECT_GE(times[static_cast<std::size_t>(at)], 2) << at;
+    }
+    EXPECT_EQ(times[static_cast<std::size_t>(before / unit - 32)], 0) << "written by others";
+}
+
+TEST_F(log_writers, a_disk_that_is_behind_is_left_alone) {
+    advice_takes_ms = 20;
+    fill_file(0, std::size_t{4} << 20);
+    EXPECT_EQ(asked.size(), 1U);
+}
+
+TEST_F(log_writers, a_pipe_has_no_pages_to_release) {
+    std::thread reader([&] {
+        char buffer[65536];
+        while (::read(ends[0], buffer, sizeof buffer) > 0) {
+        }
+    });
+    {
+        log_writer w(ends[1], 1 << 24);
+        w.put(std::string(4 << 20, 'x') + "\n", true);
+        EXPECT_TRUE(w.stop(60'000));
+    }
+    close_end(1);
+    reader.join();
+    EXPECT_TRUE(asked.empty());
 }
 
 TEST_F(log_writers, lines_of_several_threads_stay_whole) {
