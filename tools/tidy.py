@@ -4,6 +4,7 @@
 Usage: tools/tidy.py [--self-test]. Prints "path:line: message" and exits 1 if there is any.
 """
 
+import ast
 import pathlib
 import re
 import subprocess
@@ -165,6 +166,25 @@ def function_rules(path, code):
             start = at + 1
 
 
+def import_rules(path, text):
+    """Python's imports that nothing in their file uses."""
+    if not path.endswith(".py") and not text.startswith("#!/usr/bin/env python3"):
+        return
+    try:
+        nodes = list(ast.walk(ast.parse(text)))
+    except SyntaxError as fault:
+        yield fault.lineno or 1, "no valid Python"
+        return
+    used = {node.id for node in nodes if isinstance(node, ast.Name)}
+    # pytest's fixtures are used by the name of a parameter.
+    used |= {node.arg for node in nodes if isinstance(node, ast.arg)}
+    for node in nodes:
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            for name in node.names:
+                if (name.asname or name.name).split(".")[0] not in used:
+                    yield node.lineno, f"nothing uses the import {name.asname or name.name}"
+
+
 def changelog_rules(text):
     """The shape of keepachangelog.com."""
     lines = text.split("\n")
@@ -195,6 +215,7 @@ def tree_rules(files):
         if text is None or path.split("/")[0] not in FOLDERS:
             continue
         yield from ((path, *found) for found in text_rules(path, text))
+        yield from ((path, *found) for found in import_rules(path, text))
         if not is_cpp(path):
             continue
         code = cpp_text.blank(text)

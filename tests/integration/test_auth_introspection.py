@@ -10,7 +10,6 @@ import urllib.parse
 import pytest
 
 from http_client import Connection
-from mcp_client import compact, modern_params
 from scripted_server import CLOSE, NEVER, http
 from server_process import fixture_bin, run_program, wait_until
 from test_auth import ECHO, OPAQUE, ask, refused

@@ -16,7 +16,7 @@ import time
 import pytest
 
 from bearer import OPAQUE, ask, client_of
-from http_client import Connection, EventStream
+from http_client import Connection
 from mcp_client import JSON_TYPE, LegacySse, compact, modern_params
 from server_process import Server, fixture_bin
 from test_config import config, reload  # pylint: disable=unused-import

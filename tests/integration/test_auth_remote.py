@@ -3,7 +3,6 @@
 import json
 import ssl
 import threading
-import time
 
 import pytest
 

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from http_client import EventStream
-from mcp_client import Client, compact
+from mcp_client import compact
 from wire_schema import TASKS
 
 pytestmark = pytest.mark.asan

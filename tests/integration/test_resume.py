@@ -12,7 +12,6 @@ import time
 import pytest
 
 from http_client import EventStream
-from mcp_client import RpcError
 from server_process import wait_until
 
 pytestmark = pytest.mark.asan
