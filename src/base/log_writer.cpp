@@ -26,15 +26,15 @@ constexpr std::size_t batch_bytes_max = std::size_t{64} * 1024;
 
 // A file's end is written to the disk, and what is there already leaves the page cache, each time
 // it has grown by so much. Nobody reads a log of 30 MB a second again before the system needs the
-// memory, and a fresh page costs more than one that was just given back: 64 KiB took 31 to 250 us
-// (a guest whose host has to find the memory) and 20 since. What lies before the last four steps
-// has been asked for often enough: once to be written, then to be forgotten.
+// memory, and a fresh page costs more than one that was just given back: 64 KiB took 31 to 280 us
+// (a guest whose host has to find the memory) and 20 to 30 since.
 constexpr std::int64_t release_bytes = std::int64_t{256} * 1024;
-constexpr std::int64_t release_window_bytes = 4 * release_bytes;
+// Of so much, as what was being written the last time can be forgotten this time: more than two of
+// the largest batches. Looking for what has gone already costs nothing.
+constexpr off_t release_window_bytes = off_t{4} * 1024 * 1024;
 // A multiple of any page: the last one is still written to.
 constexpr off_t release_unit_bytes = off_t{64} * 1024;
-// A disk that is behind keeps whoever asks. It is left alone for so much, as the log's lines wait.
-constexpr std::chrono::milliseconds release_slow(10);
+// A disk that is behind keeps whoever asks, and lines wait meanwhile. It is left alone for so much.
 constexpr std::int64_t release_pause_bytes = std::int64_t{64} * 1024 * 1024;
 
 // A file that takes whatever comes, without waiting for a reader.
@@ -54,11 +54,12 @@ std::string_view next_piece(std::string_view lines) noexcept {
 
 }  // namespace
 
-log_writer::log_writer(int fd, std::size_t queue_bytes_max)
+log_writer::log_writer(int fd, std::size_t queue_bytes_max, std::chrono::milliseconds disk_patience)
     : fd_(fd),
       to_file_(is_regular(fd)),
       queue_bytes_max_(queue_bytes_max),
-      batch_bytes_(std::min(queue_bytes_max / 4, batch_bytes_max)) {
+      batch_bytes_(std::min(queue_bytes_max / 4, batch_bytes_max)),
+      disk_patience_(disk_patience) {
     // Signals are for the loops.
     sigset_t all;
     sigset_t before;
@@ -171,7 +172,7 @@ void log_writer::release_cache(std::size_t bytes) noexcept {
     }
     cached_bytes_ = 0;
     const off_t end = ::lseek(fd_, 0, SEEK_CUR) & -release_unit_bytes;
-    const off_t begin = std::max(off_t{0}, end - off_t{release_window_bytes});
+    const off_t begin = std::max(off_t{0}, end - release_window_bytes);
     if (end <= begin) {
         return;
     }
@@ -179,7 +180,7 @@ void log_writer::release_cache(std::size_t bytes) noexcept {
     // Starts writing what is not on the disk, and forgets what is (mm/fadvise.c). Where that is
     // not possible or not allowed, nothing is lost but the memory.
     (void)::posix_fadvise(fd_, begin, end - begin, POSIX_FADV_DONTNEED);
-    if (std::chrono::steady_clock::now() - from > release_slow) {
+    if (std::chrono::steady_clock::now() - from > disk_patience_) {
         cached_bytes_ = -release_pause_bytes;
     }
 }

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -20,8 +21,10 @@ namespace pillion::log {
 
 class log_writer {
  public:
-    // Writes to `fd`, which it does not own. At most `queue_bytes_max` wait.
-    log_writer(int fd, std::size_t queue_bytes_max);
+    // Writes to `fd`, which it does not own. At most `queue_bytes_max` wait. A file's disk that
+    // keeps it for longer than `disk_patience` is behind, and left alone for a while.
+    log_writer(int fd, std::size_t queue_bytes_max,
+               std::chrono::milliseconds disk_patience = std::chrono::milliseconds(10));
     log_writer(const log_writer&) = delete;
     log_writer& operator=(const log_writer&) = delete;
     // stop(0), if that has not been done.
@@ -52,6 +55,7 @@ class log_writer {
     const bool to_file_;
     const std::size_t queue_bytes_max_;
     const std::size_t batch_bytes_;  // so much is not collected any longer
+    const std::chrono::milliseconds disk_patience_;
     std::int64_t cached_bytes_ = 0;  // since the last release; less than 0: it is put off
     std::atomic<std::uint64_t> dropped_{0};
     std::atomic<bool> abandoned_{false};

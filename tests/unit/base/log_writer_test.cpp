@@ -66,30 +66,29 @@ class log_writers : public ::testing::Test {
         }
         return all;
     }
-    // Writes `bytes` to a file that already has `before`, and returns its size.
-    static off_t fill_file(off_t before, std::size_t bytes) {
+    // Writes some MiB in batches of `batch_bytes` to a file that has something; returns its size.
+    static off_t fill_file(std::size_t batch_bytes, std::chrono::milliseconds disk_patience) {
         const int fd = ::open("/tmp", O_TMPFILE | O_RDWR | O_APPEND | O_CLOEXEC, 0600);
         EXPECT_GE(fd, 0);
-        EXPECT_EQ(::ftruncate(fd, before), 0);
-        {
-            log_writer w(fd, std::size_t{1} << 28);
-            const std::string lines = std::string(16383, 'x') + "\n";
-            for (std::size_t put = 0; put < bytes; put += lines.size()) {
-                w.put(lines, false);
-                // A batch of its own, as of lines that come one by one.
-                while (::lseek(fd, 0, SEEK_END) < before + static_cast<off_t>(put)) {
-                    std::this_thread::yield();
-                }
+        EXPECT_EQ(::ftruncate(fd, 777), 0);
+        off_t size = 777;
+        log_writer w(fd, std::size_t{1} << 24, disk_patience);
+        const std::string lines = std::string(batch_bytes - 1, 'x') + "\n";
+        while (size < 6 * mib) {
+            w.put(lines, true);
+            size += static_cast<off_t>(lines.size());
+            while (::lseek(fd, 0, SEEK_END) < size) {
+                std::this_thread::yield();
             }
-            EXPECT_TRUE(w.stop(60'000));
-            EXPECT_EQ(w.dropped(), 0U);
         }
-        const off_t size = ::lseek(fd, 0, SEEK_END);
+        EXPECT_TRUE(w.stop(60'000));
+        EXPECT_EQ(w.dropped(), 0U);
         ::close(fd);
         return size;
     }
     static std::string numbered(int n) { return "line " + std::to_string(n) + "\n"; }
 
+    static constexpr off_t mib = off_t{1} << 20;
     int ends[2] = {-1, -1};
 };
 
@@ -129,31 +128,33 @@ TEST_F(log_writers, a_file_gets_everything_in_few_writes) {
 // machine's other programs theirs.
 TEST_F(log_writers, of_a_file_only_the_end_stays_in_memory) {
     constexpr off_t unit = 65536;
-    constexpr off_t before = 3 * (off_t{1} << 20) + 777;
-    const off_t size = fill_file(before, std::size_t{4} << 20);
-    ASSERT_GE(asked.size(), 4U);
-    std::vector<int> times(static_cast<std::size_t>(size / unit));
-    off_t end = 0;
-    for (const asked_range& range : asked) {
-        EXPECT_EQ(range.begin % unit, 0);
-        EXPECT_EQ(range.end % unit, 0);
-        EXPECT_GE(range.end, end);
-        EXPECT_LE(range.end, size);
-        end = range.end;
-        for (off_t at = range.begin; at < range.end; at += unit) {
-            ++times[static_cast<std::size_t>(at / unit)];
+    for (const std::size_t batch_bytes : {16384U, 65500U, 1000000U}) {
+        asked.clear();
+        const off_t size = fill_file(batch_bytes, std::chrono::hours(1));
+        std::vector<int> times(static_cast<std::size_t>(size / unit));
+        off_t end = 0;
+        for (const asked_range& range : asked) {
+            EXPECT_EQ(range.begin % unit, 0);
+            EXPECT_EQ(range.end % unit, 0);
+            EXPECT_GT(range.end, end);
+            EXPECT_LE(range.end, size);
+            end = range.end;
+            for (off_t at = range.begin; at < range.end; at += unit) {
+                ++times[static_cast<std::size_t>(at / unit)];
+            }
         }
+        // The first time they are written, the next they can be forgotten.
+        const off_t kept = 2 * std::max<off_t>(mib / 4, static_cast<off_t>(batch_bytes)) + mib / 4;
+        for (off_t at = 0; at < (size - kept) / unit; ++at) {
+            EXPECT_GE(times[static_cast<std::size_t>(at)], 2) << at << " of " << batch_bytes;
+        }
+        EXPECT_LE(asked.size(), static_cast<std::size_t>(size / (mib / 4)));
     }
-    // The first time they are written, the next they can be forgotten.
-    for (off_t at = before / unit; at < (size >> 20 << 20) / unit - 16; ++at) {
-        EXPECT_GE(times[static_cast<std::size_t>(at)], 2) << at;
-    }
-    EXPECT_EQ(times[static_cast<std::size_t>(before / unit - 32)], 0) << "written by others";
 }
 
 TEST_F(log_writers, a_disk_that_is_behind_is_left_alone) {
     advice_takes_ms = 20;
-    fill_file(0, std::size_t{4} << 20);
+    fill_file(16384, std::chrono::milliseconds(10));
     EXPECT_EQ(asked.size(), 1U);
 }
 
