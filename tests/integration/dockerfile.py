@@ -237,7 +237,9 @@ class Builder:
                     shutil.copy2(ROOT / name, to / name)
             if self.profile is not None:
                 of_build = (self.profile / name for name in (".profiled", ".wanted"))
-                for path in (*of_build, *self.profile.rglob("*.gcda")):
+                counts = (path for kind in ("*.gcda", "default.profdata")
+                          for path in self.profile.rglob(kind))
+                for path in (*of_build, *counts):
                     place = to / "build" / "release" / path.relative_to(self.profile)
                     place.parent.mkdir(parents=True, exist_ok=True)
                     shutil.copy2(path, place)
