@@ -77,6 +77,15 @@ int main() {
 """
 
 
+def compilers(words):
+    """`words` with the compiler of the library; then with the one that the README names, since
+    coroutines of one go on in code of the other. Sanitizers belong to their compiler."""
+    _, _, sanitizers, *command = words
+    other = sanitizers == "none" and not any("g++" in word and "clang" not in word
+                                             for word in command)
+    return [words, *([[*words[:3], "g++"]] if other else [])]
+
+
 def compile_example(section, words, folder, code):
     """Compiles a program as the section says. Returns its path."""
     root = pathlib.Path(words[0]).resolve()
@@ -210,8 +219,9 @@ def main():
         folder.mkdir(exist_ok=True)
         words = [sys.argv[1], *sys.argv[3:]]
         code = first(r"^```cpp\n(.*?)^```$", section, "there is no ```cpp block")
-        talk(compile_example(section, words, folder, code))
-        ask(section, text, words, folder)
+        for with_compiler in compilers(words):
+            talk(compile_example(section, with_compiler, folder, code))
+            ask(section, text, with_compiler, folder)
         snippets = compile_snippets(text, words, folder)
     except broken as reason:
         print(reason)
