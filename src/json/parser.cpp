@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 #include "base/assert.hpp"
 #include "base/number.hpp"
 #include "base/utf8.hpp"
 #include "json/node.hpp"
+#include "json/object_memo.hpp"
 #include "json/simd.hpp"
 #include "json/string_scan.hpp"
 #include "json/token.hpp"
@@ -72,8 +74,9 @@ struct cursor {
 template <scan_variant V>
 class parser {
  public:
-    parser(char* data, std::size_t size, base::arena& memory, const parse_limits& bounds) noexcept
-        : data_(data), end_(data + size), memory_(memory), bounds_(bounds) {}
+    parser(char* data, std::size_t size, base::arena& memory, const parse_limits& bounds,
+           object_memo* memo) noexcept
+        : data_(data), end_(data + size), memory_(memory), bounds_(bounds), memo_(memo) {}
 
     parse_result run() noexcept;
 
@@ -87,6 +90,8 @@ class parser {
     // Recursion is bounded by depth_max.
     [[gnu::noinline]] cursor object(char* at, node* out) noexcept;
     [[gnu::noinline]] cursor array(char* at, node* out) noexcept;
+    // An object that the memo may know, or is to.
+    cursor repeated(char* at, node* out) noexcept;
     // The rarer forms. The strings and numbers fill in the node at `out`.
     [[gnu::noinline]] char* odd_literal(char* at, std::string_view token) noexcept;
     [[gnu::noinline]] char* odd_number(char* at, node* out) noexcept;
@@ -141,6 +146,8 @@ class parser {
     std::size_t depth_ = 0;
     base::arena& memory_;
     const parse_limits& bounds_;
+    object_memo* const memo_;
+    bool rewrote_ = false;  // bytes, so far
     parse_error error_;
 };
 
@@ -365,6 +372,7 @@ char* parser<V>::long_string(char* text, char* at, node* out) noexcept {
 template <scan_variant V>
 char* parser<V>::escaped_string(char* text, char* at, node* out) noexcept {
     char* to = at;
+    rewrote_ = true;
     while (at < end_ && *at == '\\') {
         const unescaped one = unescape(at, end_, to);
         switch (one.what) {
@@ -475,7 +483,14 @@ cursor parser<V>::object(char* at, node* out) noexcept {
         if (*at != ':') [[unlikely]] {
             return {fail(code::unexpected_byte, at), out};
         }
-        at = value(skip(at + 1), out);
+        at = skip(at + 1);
+        if (*at == '{' && memo_ != nullptr && memo_->is_for(out[-1].view_text())) {
+            const cursor c = repeated(at, out);
+            at = c.at;
+            out = c.out;
+        } else {
+            at = value(at, out);
+        }
         if (at == nullptr) [[unlikely]] {
             return {nullptr, out};
         }
@@ -488,27 +503,44 @@ cursor parser<V>::object(char* at, node* out) noexcept {
     }
 }
 
+template <scan_variant V>
+cursor parser<V>::repeated(char* at, node* out) noexcept {
+    const object_memo::entry* const kept = memo_->find(at, end_);
+    if (kept != nullptr && limit_ - out >= kept->nodes &&
+        depth_ + kept->containers <= bounds_.depth_max) [[likely]] {
+        return {at + kept->bytes, kept->put(at, out)};
+    }
+    const auto index = out - nodes_;
+    const bool rewrote = std::exchange(rewrote_, false);
+    const cursor made = object(at, out);
+    if (kept == nullptr && made.at != nullptr && !rewrote_) {
+        memo_->add({at, made.at}, nodes_ + index, made.out);
+    }
+    rewrote_ = rewrote_ || rewrote;
+    return made;
+}
+
 }  // namespace
 
 parse_result parse(char* data, std::size_t size, base::arena& memory, const parse_limits& bounds,
-                   scan_variant v) noexcept {
+                   scan_variant v, object_memo* memo) noexcept {
     PILLION_ASSERT(size <= UINT32_MAX);
     PILLION_ASSERT(bounds.depth_max <= limits::json_depth_max);
     switch (v) {
 #if defined(__x86_64__)
         case scan_variant::avx2:
-            return parser<scan_variant::avx2>(data, size, memory, bounds).run();
+            return parser<scan_variant::avx2>(data, size, memory, bounds, memo).run();
         case scan_variant::sse2:
-            return parser<scan_variant::sse2>(data, size, memory, bounds).run();
+            return parser<scan_variant::sse2>(data, size, memory, bounds, memo).run();
 #endif
         default:
-            return parser<scan_variant::portable>(data, size, memory, bounds).run();
+            return parser<scan_variant::portable>(data, size, memory, bounds, memo).run();
     }
 }
 
-parse_result parse(char* data, std::size_t size, base::arena& memory,
-                   const parse_limits& bounds) noexcept {
-    return parse(data, size, memory, bounds, best_variant());
+parse_result parse(char* data, std::size_t size, base::arena& memory, const parse_limits& bounds,
+                   object_memo* memo) noexcept {
+    return parse(data, size, memory, bounds, best_variant(), memo);
 }
 
 }  // namespace pillion::json

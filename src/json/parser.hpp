@@ -12,7 +12,7 @@
 // the text by the transports.
 //
 // Ownership: the caller's buffer and arena must outlive every view of the result.
-// Thread-safety: parse() keeps no state; buffer and arena belong to the calling thread.
+// Thread-safety: parse() keeps no state; buffer, arena and memo belong to the calling thread.
 #pragma once
 
 #include <cstddef>
@@ -25,6 +25,8 @@
 #include "json/string_scan.hpp"
 
 namespace pillion::json {
+
+class object_memo;
 
 struct parse_limits {
     std::size_t depth_max = limits::json_depth_max;  // open containers; at most json_depth_max
@@ -62,11 +64,12 @@ struct parse_result {
 // readable (neither their contents nor their initialisation matters; they are not written).
 // Rewrites the strings in place; after an error the contents are unspecified. Nodes come from
 // `memory`, 16 bytes for each value and key.
+// Members that `memo`, if given, is for are looked up there and kept there; the result is the same.
 // REQUIRES: size < 4 GiB, bounds.depth_max <= limits::json_depth_max.
 parse_result parse(char* data, std::size_t size, base::arena& memory,
-                   const parse_limits& bounds = {}) noexcept;
+                   const parse_limits& bounds = {}, object_memo* memo = nullptr) noexcept;
 // The same by one implementation of the scans. REQUIRES: available(v).
 parse_result parse(char* data, std::size_t size, base::arena& memory, const parse_limits& bounds,
-                   scan_variant v) noexcept;
+                   scan_variant v, object_memo* memo = nullptr) noexcept;
 
 }  // namespace pillion::json

@@ -21,6 +21,7 @@
 #include "coro/scope.hpp"
 #include "coro/stop.hpp"
 #include "io/reactor.hpp"
+#include "json/object_memo.hpp"
 #include "mcp/client_call.hpp"
 #include "mcp/hub.hpp"
 #include "mcp/limiter.hpp"
@@ -57,6 +58,8 @@ class engine {
     // From the next request on. REQUIRES: nothing in it is null.
     void change(std::shared_ptr<const service_options> to) noexcept { options_ = std::move(to); }
     limiter& limits() noexcept { return limiter_; }
+    // For parsing messages of clients.
+    json::object_memo& metas() noexcept { return metas_; }
     // Refusals for the metrics.
     const limit_counters& refusals() const noexcept { return limiter_.counters(); }
     // Whether this shard has more to do than it should; requests are shed then.
@@ -283,7 +286,8 @@ class engine {
     stragglers stragglers_;
     io::timer sweep_;
     token_watch tokens_;
-    std::vector<kept_part> parts_;  // in the order in which they were made
+    json::object_memo metas_{"_meta"};  // comes with every request of 2026-07-28
+    std::vector<kept_part> parts_;      // in the order in which they were made
 };
 
 }  // namespace pillion::mcp

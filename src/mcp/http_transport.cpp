@@ -173,7 +173,7 @@ void http_transport::handle_post(http::exchange& ex) {
     json::parse_result parsed;
     if (body != nullptr) {
         parsed = json::parse(body->data() + body->begin, body->size(), r.memory,
-                             engine_.options().limit.json);
+                             engine_.options().limit.json, &engine_.metas());
     }
     if (!parsed.ok) {
         engine_.discard(r);

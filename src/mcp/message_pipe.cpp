@@ -122,8 +122,8 @@ void message_pipe::take_message(std::string_view text) {
     std::memcpy(input->data(), text.data(), text.size());
     input->end = static_cast<std::uint32_t>(text.size());
     r.memory.adopt(input);
-    const json::parse_result parsed =
-        json::parse(input->data(), text.size(), r.memory, engine_.options().limit.json);
+    const json::parse_result parsed = json::parse(input->data(), text.size(), r.memory,
+                                                  engine_.options().limit.json, &engine_.metas());
     if (!parsed.ok) {
         engine_.discard(r);
         return send_error(rpc::parse_error, "Parse error");

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "base/chunk.hpp"
 #include "base/utf8.hpp"
 #include "json/escape.hpp"
+#include "json/object_memo.hpp"
 #include "json/parser.hpp"
 #include "json/pointer.hpp"
 #include "json/string_scan.hpp"
@@ -75,6 +77,35 @@ std::size_t walk(json::view v) {
     return sum;
 }
 
+// The first member that is an object, anywhere.
+json::member object_in(json::view v) {
+    for (const json::view e : v.elements()) {
+        if (const json::member found = object_in(e); found.value.exists()) {
+            return found;
+        }
+    }
+    for (const json::member m : v.members()) {
+        if (m.value.is_object()) {
+            return m;
+        }
+        if (const json::member found = object_in(m.value); found.value.exists()) {
+            return found;
+        }
+    }
+    return {};
+}
+
+// What is found by its bytes is what is parsed.
+void compare_with_memo(std::string_view text, json::view parsed, base::arena& memory) {
+    const std::string name(object_in(parsed).key);
+    json::object_memo memo(name);
+    for (int time = 0; time < 2; ++time) {
+        const auto bytes = padded(text);
+        const json::parse_result again = json::parse(bytes.get(), text.size(), memory, {}, &memo);
+        require(again.ok && json::equal(again.root, parsed));
+    }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -96,6 +127,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         return 0;
     }
     walk(first.root);
+    compare_with_memo(text, first.root, memory);
     out.clear();
     json::writer(out).value(first.root);
     require(out.view().find('\n') == std::string_view::npos);

@@ -66,7 +66,10 @@ class padded {
     parse_result parse(const parse_limits& bounds = {}) {
         return json::parse(bytes_.get(), size_, memory_, bounds);
     }
-    parse_result parse(scan_variant v) { return json::parse(bytes_.get(), size_, memory_, {}, v); }
+    parse_result parse(scan_variant v, const parse_limits& bounds = {},
+                       object_memo* memo = nullptr) {
+        return json::parse(bytes_.get(), size_, memory_, bounds, v, memo);
+    }
     const char* data() const { return bytes_.get(); }
 
  private:
