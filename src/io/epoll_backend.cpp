@@ -29,9 +29,10 @@ struct fd_record {
     std::uint32_t generation = 0;
     // Bits: there is a record for each descriptor, whatever it is.
     bool registered : 1 = false;
-    bool plain : 1 = false;      // a file that epoll refuses: always ready
-    bool no_nowait : 1 = false;  // RWF_NOWAIT is not for this descriptor
-    bool shared : 1 = false;     // its file may outlive the descriptor: leave epoll before close
+    bool awaits_room : 1 = false;  // registered for that, too
+    bool plain : 1 = false;        // a file that epoll refuses: always ready
+    bool no_nowait : 1 = false;    // RWF_NOWAIT is not for this descriptor
+    bool shared : 1 = false;       // its file may outlive the descriptor: leave epoll before close
     bool readable : 1 = false;
     bool writable : 1 = false;
     bool ending : 1 = false;  // end of stream or error seen: a short read is not the last one
@@ -183,18 +184,21 @@ fd_record& epoll_backend::begin(op& target, op_kind kind, int fd) noexcept {
     return r;
 }
 
-// Registers the descriptor, once. False: the system refused, the op in `slot` has ended with that.
+// Registers the descriptor, once; for room to write when that is waited for: a unix socket has news
+// of it whenever its peer reads. False: the system refused, the op in `slot` has ended with that.
 bool epoll_backend::watch(fd_record& r, int fd, op*& slot) noexcept {
-    if (r.registered || r.plain) {
+    const bool outward = &slot == &r.out;
+    if (r.plain || (r.registered && (r.awaits_room || !outward))) {
         return true;
     }
     epoll_event event{};
-    event.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
+    event.events = EPOLLIN | EPOLLRDHUP | EPOLLET | (outward ? std::uint32_t{EPOLLOUT} : 0);
     r.generation = r.generation == wake_generation ? 0 : r.generation;
     event.data.u64 = (std::uint64_t{r.generation} << 32) | static_cast<std::uint32_t>(fd);
     ++system_calls_;
-    if (::epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, fd, &event) == 0) {
+    if (::epoll_ctl(epoll_fd_, r.registered ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event) == 0) {
         r.registered = true;
+        r.awaits_room = outward;
         return true;
     }
     if (errno != EPERM) {
@@ -211,7 +215,7 @@ void epoll_backend::forget(fd_record& r, int fd) noexcept {
     if (r.registered) {
         ++system_calls_;
         ::epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, fd, nullptr);
-        r.registered = false;
+        r.registered = r.awaits_room = false;
     }
     ++r.generation;
 }

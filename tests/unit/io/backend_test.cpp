@@ -519,6 +519,32 @@ TEST_P(backend_test, a_turn_waits_about_as_long_as_asked) {
     EXPECT_LT(shortest, 20'000'000);
 }
 
+// A unix socket has news for whoever waits for room each time its peer takes a message: epoll woke
+// twice for every call.
+TEST_P(backend_test, a_peer_that_reads_wakes_nobody) {
+    socket_pair pair(ops());
+    recorder receiving;
+    ops().receive(receiving, pair.ours);
+    turns(1);
+    iovec part{const_cast<char*>("z"), 1};
+    std::int64_t longest = 0;
+    for (int i = 0; i < 10 && longest < 29'000'000; ++i) {
+        recorder sending;
+        ops().send(sending, pair.ours, &part, 1);
+        ASSERT_TRUE(until([&] { return sending.finished; }));
+        char read = 0;
+        ASSERT_EQ(::read(pair.theirs, &read, 1), 1);
+        std::vector<completion> out;
+        const std::int64_t before = ops().now_ns();
+        ops().turn(30'000'000, out);
+        longest = std::max(longest, ops().now_ns() - before);
+        ASSERT_TRUE(out.empty());
+    }
+    EXPECT_GE(longest, 29'000'000);
+    ops().cancel(receiving);
+    EXPECT_TRUE(until([&] { return receiving.finished; }));
+}
+
 TEST_P(backend_test, more_ops_than_the_submission_queue_holds) {
     std::vector<std::unique_ptr<socket_pair>> pairs;
     std::vector<std::unique_ptr<recorder>> sends;
