@@ -36,11 +36,12 @@ static_assert(sizeof(const char*) == sizeof(std::uint64_t));
 
 node* object_memo::entry::put(const char* at, node* out) const noexcept {
     const auto place = reinterpret_cast<std::uintptr_t>(at);
-    for (std::size_t i = 0; i < nodes; ++i) {
+    const std::size_t count = nodes;
+    for (std::size_t i = 0; i < count; ++i) {
         out[i] = made[i];
         out[i].skip += is_text[i] & place;
     }
-    return out + nodes;
+    return out + count;
 }
 
 // Without a branch that depends on the bytes. The last step overlaps the one before.

@@ -110,7 +110,8 @@ class parser {
     char* skip(char* at) const noexcept {
         return static_cast<unsigned char>(*at) > ' ' ? at : skip_more(at);
     }
-    char* skip_more(char* at) const noexcept {
+    // Not inline: the compiler would test for the end before it looks at the byte, each time.
+    [[gnu::noinline]] char* skip_more(char* at) const noexcept {
         if (at >= end_) [[unlikely]] {
             return at;
         }
@@ -121,9 +122,10 @@ class parser {
     }
     // Makes sure of room for a node at `out` for the value at `at`; fails if there can be none.
     bool has_room(const char* at, node*& out) noexcept {
-        if (out == limit_) [[unlikely]] {
-            out = grow(at, out);
+        if (out != limit_) [[likely]] {
+            return true;
         }
+        out = grow(at, out);
         return out != nullptr;
     }
     [[gnu::noinline]] node* grow(const char* at, node* out) noexcept;

@@ -99,25 +99,17 @@ struct list_name {
     bool guarded;             // something on it is
 };
 
-// All of a page's answer but its entries and what follows them, which are last, so that answers can
-// share them.
-base::byte_buffer begin_page(request& r, std::string_view member, std::size_t room) {
-    base::byte_buffer out = r.new_message();
-    out.reserve(room + list_frame_bytes);
-    json::writer w = begin_result(r, out);
+// All of a page's answer behind the id: the same for every request of a revision that may use what
+// is on it, so that answers can share it.
+template <class List>
+void write_page(request& r, json::writer& w, const list_name& is, const List& list,
+                std::size_t from) {
+    open_result(r, w);
     write_caching(r, w, r.registered().cache_ttl_ms(), false);
     write_result_meta(r, w);
-    w.key_raw(member);
+    w.key_raw(is.member);
     w.begin_array();
-    return out;
-}
-
-// The rest: entries, the cursor of what comes after them, and all that closes.
-template <class List>
-void end_page(request& r, base::byte_buffer& out, const List& list, std::size_t from,
-              bool guarded) {
-    json::writer w(out);
-    const page_end end = write_entries(r, w, list, from, r.registered().page_size(), guarded);
+    const page_end end = write_entries(r, w, list, from, r.registered().page_size(), is.guarded);
     w.end_array();
     if (end.next < list.size()) {
         w.key_raw(R"("nextCursor":)");
@@ -136,15 +128,18 @@ void registered_list(engine& e, request& r, const list_name& is, const List& lis
     }
     const bool shares = !given && !(is.guarded && r.payer.limited);
     shared_pages& pages = r.served_from.pages;
+    base::byte_buffer out = r.new_message();
     if (base::chunk* const rest = shares ? pages.take(is.shared, r.rev) : nullptr) {
-        return e.reply(r, begin_page(r, is.member, 0), rest);
+        begin_reply(r, out);
+        return e.reply(r, std::move(out), rest);
     }
     const std::size_t from = given ? index_after(list, at, name_of) : 0;
     // Grown at once to what it will be.
     const std::size_t most = std::min(list.size(), from + r.registered().page_size());
-    base::byte_buffer out = begin_page(r, is.member, entries_of(list, from, most, r.rev).size());
+    out.reserve(entries_of(list, from, most, r.rev).size() + list_frame_bytes);
+    json::writer w = begin_reply(r, out);
     const std::size_t begun = out.size();
-    end_page(r, out, list, from, is.guarded);
+    write_page(r, w, is, list, from);
     if (shares) {
         pages.keep(is.shared, r.rev, out.view().substr(begun), r.memory.pool());
     }

@@ -42,15 +42,24 @@ bool parse_level(std::string_view name, log_level& out) noexcept {
     return false;
 }
 
-json::writer begin_result(request& r, base::byte_buffer& out) {
+json::writer begin_reply(request& r, base::byte_buffer& out) {
     json::writer w(out);
     w.fragment(R"({"jsonrpc":"2.0","id":)");
     rpc::write_id(w, r.id);
+    return w;
+}
+
+void open_result(request& r, json::writer& w) {
     if (r.modern()) {
         w.fragment(R"(,"result":{"resultType":"complete")");
     } else {
         w.fragment(R"(,"result":{)");
     }
+}
+
+json::writer begin_result(request& r, base::byte_buffer& out) {
+    json::writer w = begin_reply(r, out);
+    open_result(r, w);
     return w;
 }
 

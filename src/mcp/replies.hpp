@@ -31,8 +31,11 @@ struct fault {
 // -32602 with these; both must stay.
 fault bad_params(safe_text message, std::string_view data_json = {}) noexcept;
 
-// Starts `{"jsonrpc":"2.0","id":…,"result":{` (with resultType for modern clients); write members,
-// then end_result().
+// Starts `{"jsonrpc":"2.0","id":…`, all of an answer that only this request's may have.
+json::writer begin_reply(request& r, base::byte_buffer& out);
+// Its `,"result":{` (with resultType for modern clients); write members, then end_result().
+void open_result(request& r, json::writer& w);
+// Both.
 json::writer begin_result(request& r, base::byte_buffer& out);
 // Closes it; modern clients get `_meta` with serverInfo and the given further members.
 void end_result(request& r, json::writer& w, const detail::meta_node* meta = nullptr);

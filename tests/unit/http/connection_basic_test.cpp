@@ -1,4 +1,8 @@
 // One request at a time: replies, their heads, keep-alive, request ids, listeners, the end.
+#include <array>
+#include <set>
+#include <utility>
+
 #include <gtest/gtest.h>
 
 #include "connection_fixture.hpp"
@@ -21,8 +25,35 @@ TEST(connection_basic, reply_is_one_write_with_length_date_and_request_id) {
     EXPECT_EQ(r.headers["content-type"], "text/plain");
     EXPECT_EQ(r.headers["date"], "Sun, 06 Nov 1994 08:49:38 GMT");
     EXPECT_EQ(r.headers.count("connection"), 0U);
-    EXPECT_EQ(r.headers["x-request-id"].size(), 36U);  // a UUID
-    EXPECT_EQ(r.headers["x-request-id"].find_first_not_of("0123456789abcdef-"), std::string::npos);
+    EXPECT_EQ(r.headers["x-request-id"].size(), 36U);
+}
+
+// RFC 9562 §5.4: five groups, the version and the variant where they belong, and every other place
+// takes every digit.
+TEST(connection_basic, request_ids_that_we_make_are_random_uuids) {
+    constexpr std::string_view form = "xxxxxxxx-xxxx-4xxx-vxxx-xxxxxxxxxxxx";
+    world all;
+    wire& w = all.connect();
+    std::array<std::set<char>, form.size()> seen;
+    for (int i = 0; i < 500; ++i) {
+        w.deliver(get_a);
+        const std::string id =
+            read_replies(std::exchange(w.sent, {})).at(0).headers["x-request-id"];
+        ASSERT_EQ(id.size(), form.size());
+        for (std::size_t at = 0; at < id.size(); ++at) {
+            seen[at].insert(id[at]);
+        }
+        all.turn();
+    }
+    const auto digits = [](std::string_view of) { return std::set<char>(of.begin(), of.end()); };
+    for (std::size_t at = 0; at < form.size(); ++at) {
+        const bool any = form[at] == 'x';
+        const bool variant = form[at] == 'v';
+        EXPECT_EQ(seen[at], digits(any       ? "0123456789abcdef"
+                                   : variant ? "89ab"
+                                             : form.substr(at, 1)))
+            << at;
+    }
 }
 
 TEST(connection_basic, connection_persists_and_request_ids_differ) {
