@@ -134,6 +134,7 @@ std::size_t head_bytes_bound(const response_spec& spec) noexcept {
 
 void check_ours(const response_spec& spec) noexcept {
     PILLION_ASSERT(spec.status >= 100 && spec.status <= 999);
+    // Beside a usual beginning the type is written nowhere.
     PILLION_ASSERT(!spec.usual.empty() || base::is_field_value(spec.content_type));
     PILLION_ASSERT(base::is_field_value(spec.allow));
     PILLION_DEBUG_ASSERT(base::is_field_value(spec.request_id));

@@ -36,7 +36,7 @@ static_assert(sizeof(const char*) == sizeof(std::uint64_t));
 
 node* object_memo::entry::put(const char* at, node* out) const noexcept {
     const auto place = reinterpret_cast<std::uintptr_t>(at);
-    const std::size_t count = nodes;
+    const std::size_t count = nodes;  // what is written might be it, for all the compiler knows
     for (std::size_t i = 0; i < count; ++i) {
         out[i] = made[i];
         out[i].skip += is_text[i] & place;
