@@ -28,31 +28,31 @@ bool is_visible_ascii(std::string_view text) noexcept {
 constexpr std::size_t uuid_bytes = 36;
 
 // Without a loop over digits: every request that brings no id of its own gets one.
-using vector = unsigned char __attribute__((vector_size(16)));
+using bytes_16 = unsigned char __attribute__((vector_size(16)));
 
-vector hex_of(vector nibbles) noexcept {
+bytes_16 hex_of(bytes_16 nibbles) noexcept {
     constexpr int letters = 'a' - '0' - 10;
-    return nibbles + '0' + (reinterpret_cast<vector>(nibbles > 9) & letters);
+    return nibbles + '0' + (reinterpret_cast<bytes_16>(nibbles > 9) & letters);
 }
 
 // A UUID of 122 random bits (RFC 9562 §5.4; STANDARD row 104).
 void write_uuid(std::uint64_t a, std::uint64_t b, char* to) noexcept {
     const std::uint64_t random[] = {a, b};
-    vector bytes;
+    bytes_16 bytes;
     std::memcpy(&bytes, random, sizeof bytes);
     // Its version in the first byte of the third group, its variant in that of the fourth.
     constexpr unsigned char all = 0xFF;
-    constexpr vector free = {all,  all, all, all, all, all, 0x0F, all,
-                             0x3F, all, all, all, all, all, all,  all};
-    constexpr vector fixed = {0, 0, 0, 0, 0, 0, 0x40, 0, 0x80, 0, 0, 0, 0, 0, 0, 0};
+    constexpr bytes_16 free = {all,  all, all, all, all, all, 0x0F, all,
+                               0x3F, all, all, all, all, all, all,  all};
+    constexpr bytes_16 fixed = {0, 0, 0, 0, 0, 0, 0x40, 0, 0x80, 0, 0, 0, 0, 0, 0, 0};
     bytes = (bytes & free) | fixed;
-    const vector high = bytes >> 4;
-    const vector low = bytes & 0x0F;
+    const bytes_16 high = bytes >> 4;
+    const bytes_16 low = bytes & 0x0F;
     char digits[2 * sizeof bytes];
-    const vector left = hex_of(
+    const bytes_16 left = hex_of(
         __builtin_shufflevector(high, low, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23));
-    const vector right = hex_of(__builtin_shufflevector(high, low, 8, 24, 9, 25, 10, 26, 11, 27, 12,
-                                                        28, 13, 29, 14, 30, 15, 31));
+    const bytes_16 right = hex_of(__builtin_shufflevector(high, low, 8, 24, 9, 25, 10, 26, 11, 27,
+                                                          12, 28, 13, 29, 14, 30, 15, 31));
     std::memcpy(digits, &left, sizeof left);
     std::memcpy(digits + sizeof left, &right, sizeof right);
     const char* from = digits;
