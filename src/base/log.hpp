@@ -109,8 +109,6 @@ void hand_over() noexcept;
 namespace detail {
 inline std::atomic<level> threshold{level::info};
 void emit(level l, std::string_view event, std::initializer_list<field> fields) noexcept;
-void emit_at(std::int64_t now_ns, level l, std::string_view event,
-             std::initializer_list<field> fields) noexcept;
 // Appends one line to `to`.
 void render(std::string& to, level l, std::string_view event,
             std::initializer_list<field> fields) noexcept;
@@ -128,14 +126,6 @@ bool parse_level(std::string_view text, level& out) noexcept;
 inline void write(level l, std::string_view event, std::initializer_list<field> fields) noexcept {
     if (enabled(l)) {
         detail::emit(l, event, fields);
-    }
-}
-// The same for who logs with every call and has just read a monotonic clock, be it a simulation's:
-// the time of day is read again only every millisecond.
-inline void info_at(std::int64_t now_ns, std::string_view event,
-                    std::initializer_list<field> fields) noexcept {
-    if (enabled(level::info)) {
-        detail::emit_at(now_ns, level::info, event, fields);
     }
 }
 inline void debug(std::string_view event, std::initializer_list<field> fields = {}) noexcept {

@@ -1,5 +1,5 @@
 // What an engine counts and logs of its requests, and what it shows of its shard.
-#include "base/log.hpp"
+#include "base/log_line.hpp"
 #include "base/process_stats.hpp"
 #include "coro/frame_pool.hpp"
 #include "mcp/engine.hpp"
@@ -32,12 +32,11 @@ void log_call(const request& r, std::int64_t now_ns, std::int64_t duration_us,
     using log::kv;
     using log::kv_word;
     // The method is one that is known.
-    log::info_at(
-        now_ns, "mcp.call",
-        {kv_word("method", r.method), kv("target", r.target), kv("request_id", r.request_id),
-         kv("duration_us", duration_us), kv_word("status", r.outcome), kv("bytes", bytes),
-         log::kv_unless_empty("principal", r.principal),
-         log::kv_unless_empty("trace_id", r.trace.trace_id())});
+    log::info_at(now_ns, "mcp.call", kv_word("method", r.method), kv("target", r.target),
+                 kv("request_id", r.request_id), kv("duration_us", duration_us),
+                 kv_word("status", r.outcome), kv("bytes", bytes),
+                 log::kv_unless_empty("principal", r.principal),
+                 log::kv_unless_empty("trace_id", r.trace.trace_id()));
 }
 
 }  // namespace

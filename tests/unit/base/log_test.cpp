@@ -11,6 +11,7 @@
 
 #include "base/clock.hpp"
 #include "base/iso_time.hpp"
+#include "base/log_line.hpp"
 
 namespace pillion::log {
 namespace {
@@ -133,7 +134,7 @@ TEST_F(log_test, the_time_is_that_of_each_line) {
 TEST_F(log_test, the_time_of_day_is_read_again_when_the_other_clock_has_gone_on) {
     set_format(format::text);
     const auto stamp_at = [&](std::int64_t now_ns) {
-        info_at(now_ns, "e", {});
+        info_at(now_ns, "e");
         return taken().substr(0, 24);
     };
     const auto now = [] { return std::string(base::iso_time(base::unix_now_ms()).text()); };
