@@ -29,6 +29,8 @@ class backend {
 
     // Monotonic time in nanoseconds (virtual in the simulation).
     virtual std::int64_t now_ns() const noexcept = 0;
+    // Whether that time passes only as the simulation wants.
+    virtual bool has_virtual_time() const noexcept { return false; }
     // Wall clock in milliseconds since 1970 (virtual in the simulation).
     virtual std::int64_t unix_ms() const noexcept = 0;
 

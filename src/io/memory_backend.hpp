@@ -26,6 +26,7 @@ class memory_backend final : public backend {
 
     const char* name() const noexcept override { return "memory"; }
     std::int64_t now_ns() const noexcept override { return now_ns_; }
+    bool has_virtual_time() const noexcept override { return true; }
     std::int64_t unix_ms() const noexcept override { return epoch_ms + now_ns_ / 1'000'000; }
 
     void accept(op& target, int) noexcept override { refuse(target); }

@@ -27,6 +27,7 @@ struct reactor::foreign_call {
 
 reactor::reactor(std::unique_ptr<backend> with)
     : backend_(std::move(with)),
+      ticking_(base::tick_clock::available() && !backend_->has_virtual_time()),
       now_ns_(backend_->now_ns()),
       unix_ms_(backend_->unix_ms()),
       unix_read_ns_(now_ns_),
@@ -75,7 +76,11 @@ bool reactor::drain(std::int64_t limit_ms) noexcept {
 }
 
 void reactor::read_clock() noexcept {
+    const std::uint64_t ticks = base::tick_clock::ticks();
     now_ns_ = backend_->now_ns();
+    if (ticking_) {
+        ticks_.set(now_ns_, ticks);
+    }
     // The wall clock is only good to the millisecond, so it is not read more often than that.
     constexpr std::int64_t wall_period_ns = 1'000'000;
     if (now_ns_ - unix_read_ns_ >= wall_period_ns) {
@@ -97,7 +102,7 @@ void reactor::run_one(std::int64_t wait_max_ns) noexcept {
 
 void reactor::enter(std::int64_t wait_max_ns) noexcept {
     log::hand_over();
-    const std::int64_t now = backend_->now_ns();
+    const std::int64_t now = clock_ns();
     const std::int64_t took_ns = now - now_ns_;
     if (took_ns > slow_turn_ns) {
         ++slow_turns_;

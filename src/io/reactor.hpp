@@ -16,6 +16,7 @@
 
 #include "base/chunk.hpp"
 #include "base/limits.hpp"
+#include "base/tick_clock.hpp"
 #include "base/unique_function.hpp"
 #include "coro/ready_queue.hpp"
 #include "io/backend.hpp"
@@ -63,8 +64,11 @@ class reactor {
     // The time of this turn: one clock reading per turn.
     std::int64_t now_ns() const noexcept { return now_ns_; }
     std::int64_t unix_ms() const noexcept { return unix_ms_; }
-    // The time now: after that of the turn where this thread was held up in it. Reads the clock.
-    std::int64_t clock_ns() const noexcept { return backend_->now_ns(); }
+    // The time now: after that of the turn where this thread was held up in it.
+    std::int64_t clock_ns() const noexcept {
+        std::int64_t ns = 0;
+        return ticking_ && ticks_.at(base::tick_clock::ticks(), ns) ? ns : backend_->now_ns();
+    }
 
     backend& ops() noexcept { return *backend_; }
     timer_wheel& timers() noexcept { return timers_; }
@@ -111,6 +115,8 @@ class reactor {
     static constexpr std::int64_t slow_turn_ns = 10'000'000;
 
     std::unique_ptr<backend> backend_;
+    base::tick_clock ticks_;  // set once a turn
+    const bool ticking_;
     std::int64_t now_ns_;
     std::int64_t unix_ms_;
     std::int64_t unix_read_ns_ = 0;  // when unix_ms_ was read

@@ -151,7 +151,7 @@ void engine::on_deadline(io::timer& /*self*/, void* owner) noexcept {
     self.stop(r, coro::stop_reason::deadline);
     const std::int64_t due_ns = r.deadline_ns;
     self.reply_error(r, why);
-    self.meters_.deadline_fired(self.loop_.ops().now_ns() - due_ns);
+    self.meters_.deadline_fired(self.loop_.clock_ns() - due_ns);
 }
 
 }  // namespace pillion::mcp

@@ -42,7 +42,7 @@ void log_call(const request& r, std::int64_t now_ns, std::int64_t duration_us,
 }  // namespace
 
 void engine::note_end(const request& r, std::size_t bytes) noexcept {
-    const std::int64_t now_ns = loop_.ops().now_ns();
+    const std::int64_t now_ns = loop_.clock_ns();
     const std::int64_t spent_ns = now_ns - r.started_ns;
     meters_.ended(r.mid, row_of(r), r.outcome, spent_ns);
     if (runs_handler(r.mid) && log::enabled(log::level::info)) {

@@ -145,10 +145,10 @@ void service::read_board(std::size_t shard) noexcept {
     // Requests that arrive meanwhile wait for this turn. When they are many it has taken time
     // already, and the telling may take as much again, so that neither starves the other.
     io::reactor& loop = s.up->loop();
-    const std::int64_t begun_ns = loop.ops().now_ns();
+    const std::int64_t begun_ns = loop.clock_ns();
     const std::int64_t until_ns =
         begun_ns + std::max(limits::telling_ns_min, begun_ns - loop.now_ns());
-    here.tell_some([&loop, until_ns] { return loop.ops().now_ns() < until_ns; });
+    here.tell_some([&loop, until_ns] { return loop.clock_ns() < until_ns; });
     if (here.telling() || board_.last() > here.heard()) {
         read_board_on(shard);
     }

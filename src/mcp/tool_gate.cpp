@@ -139,8 +139,8 @@ queued_call::~queued_call() {
 }
 
 tool_place::tool_place(engine& on, tool_gate& gate) noexcept
-    : engine_(on), gate_(gate), since_ns_(on.loop().ops().now_ns()) {}
+    : engine_(on), gate_(gate), since_ns_(on.loop().clock_ns()) {}
 
-tool_place::~tool_place() { gate_.exit(engine_, engine_.loop().ops().now_ns() - since_ns_); }
+tool_place::~tool_place() { gate_.exit(engine_, engine_.loop().clock_ns() - since_ns_); }
 
 }  // namespace pillion::mcp

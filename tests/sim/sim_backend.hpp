@@ -124,6 +124,7 @@ class sim_backend final : public io::backend {
 
     const char* name() const noexcept override { return "sim"; }
     std::int64_t now_ns() const noexcept override { return *clock_; }
+    bool has_virtual_time() const noexcept override { return true; }
     std::int64_t unix_ms() const noexcept override;
     void accept(io::op& target, int listen_fd) noexcept override;
     void receive(io::op& target, int fd) noexcept override;
