@@ -6,8 +6,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string_view>
+
+#include "base/short_text.hpp"
 
 namespace pillion::base {
 
@@ -47,9 +48,7 @@ struct name_hash {
         const char* at = name.data();
         for (std::size_t left = name.size(); left > 0;) {
             const std::size_t bytes = left < 8 ? left : 8;
-            std::uint64_t word = 0;
-            std::memcpy(&word, at, bytes);
-            sum = (sum ^ word) * odd;
+            sum = (sum ^ short_word(at, bytes)) * odd;
             sum ^= sum >> 32U;
             at += bytes;
             left -= bytes;

@@ -19,7 +19,7 @@
 
 #include "base/log.hpp"
 #include "base/number.hpp"
-#include "base/short_copy.hpp"
+#include "base/short_text.hpp"
 
 namespace pillion::log {
 
@@ -92,20 +92,12 @@ class log_line {
     static bool copy_lanes(char* to, const char* from, std::size_t bytes) noexcept {
         if (bytes < 16) {
             base::short_copy(to, from, bytes);
-            const std::size_t half = bytes < 8 ? 4 : 8;
-            std::uint64_t first = 0;
-            std::uint64_t last = 0;
-            if (half == 8) {
-                std::memcpy(&first, from, 8);
-                std::memcpy(&last, from + bytes - 8, 8);
-            } else {
-                std::uint32_t ends[2];
-                std::memcpy(&ends[0], from, 4);
-                std::memcpy(&ends[1], from + bytes - 4, 4);
-                first = last = ends[0] | std::uint64_t{ends[1]} << 32U;
-            }
-            return !_mm_movemask_epi8(unclean(
-                _mm_set_epi64x(static_cast<std::int64_t>(last), static_cast<std::int64_t>(first))));
+            const std::size_t word = std::min<std::size_t>(bytes, 8);
+            const std::uint64_t first = base::short_word(from, word);
+            const std::uint64_t last = base::short_word(from + bytes - word, word);
+            const __m128i both =
+                _mm_set_epi64x(static_cast<std::int64_t>(last), static_cast<std::int64_t>(first));
+            return _mm_movemask_epi8(unclean(both)) == 0;
         }
         __m128i bad = _mm_setzero_si128();
         for (std::size_t i = 0;; i = std::min(i + 16, bytes - 16)) {

@@ -1,42 +1,13 @@
 // The readers of json::view.
-#include <cstring>
-
 #include <pillion/json.hpp>
 
 #include "base/number.hpp"
+#include "base/short_text.hpp"
 #include "json/node.hpp"
-#include "json/swar.hpp"
 
 namespace pillion::json {
 
 namespace {
-
-// Names are short: words that overlap are cheaper than a call.
-bool same(const node* key, std::string_view text) noexcept {
-    const std::size_t size = text.size();
-    if (key->size != size) {
-        return false;
-    }
-    const char* const a = key->text;
-    const char* const b = text.data();
-    if (size > 16) {
-        return std::memcmp(a, b, size) == 0;
-    }
-    if (size >= 8) {
-        return swar::load<std::uint64_t>(a) == swar::load<std::uint64_t>(b) &&
-               swar::load<std::uint64_t>(a + size - 8) == swar::load<std::uint64_t>(b + size - 8);
-    }
-    if (size >= 4) {
-        return swar::load<std::uint32_t>(a) == swar::load<std::uint32_t>(b) &&
-               swar::load<std::uint32_t>(a + size - 4) == swar::load<std::uint32_t>(b + size - 4);
-    }
-    for (std::size_t i = 0; i < size; ++i) {
-        if (a[i] != b[i]) {
-            return false;
-        }
-    }
-    return true;
-}
 
 bool has_type(const node* n, kind type) noexcept { return n != nullptr && n->type == type; }
 
@@ -83,7 +54,7 @@ view view::operator[](std::string_view key) const noexcept {
     const node* found = nullptr;
     const node* at = node_ + 1;
     for (std::uint32_t left = node_->size; left > 0; --left) {
-        if (same(at, key)) {
+        if (base::short_equal(at->view_text(), key)) {
             found = at + 1;
         }
         at = next(at + 1);
@@ -133,7 +104,7 @@ bool has_duplicate_key(view object, std::string_view key) noexcept {
     bool seen = false;
     const node* at = object.raw() + 1;
     for (std::uint32_t left = object.raw()->size; left > 0; --left) {
-        if (same(at, key)) {
+        if (base::short_equal(at->view_text(), key)) {
             if (seen) {
                 return true;
             }

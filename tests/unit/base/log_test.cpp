@@ -195,6 +195,23 @@ TEST_F(log_test, long_values_are_cut_at_every_length_and_marked) {
     }
 }
 
+TEST_F(log_test, so_are_those_of_plain_lines) {
+    for (std::size_t size = 1800; size < 2300; ++size) {
+        const std::string value(size, 'v');
+        info("e", {kv("k", value), kv("n", 12345678), kv_word("w", "word"), kv("t", "tail")});
+        const std::string line = taken();
+        ASSERT_LE(line.size(), 2048U);
+        ASSERT_EQ(line.find('\n'), line.size() - 1);
+        const bool whole = line.ends_with(" k=" + value + " n=12345678 w=word t=tail\n");
+        ASSERT_EQ(whole, !line.ends_with(" cut=true\n")) << size;
+        // A number or a word is there or not, and nothing follows one that is not.
+        const bool number = line.find(" n=") != line.npos;
+        ASSERT_EQ(number, line.find(" n=12345678 ") != line.npos) << size;
+        ASSERT_LE(line.find(" w=") != line.npos, number) << size;
+        ASSERT_EQ(line.find(" w=") != line.npos, line.find(" w=word ") != line.npos) << size;
+    }
+}
+
 TEST_F(log_test, levels) {
     debug("no");
     EXPECT_EQ(taken(), "");
