@@ -54,28 +54,28 @@ template <std::size_t Bytes>
     }
 }
 
-// Whether the `size` bytes at `a` are those at `b`.
-[[gnu::always_inline]] inline bool short_equal(const char* a, const char* b,
-                                               std::size_t size) noexcept {
+// Whether both are the same bytes.
+[[gnu::always_inline]] inline bool short_equal(std::string_view a, std::string_view b) noexcept {
+    const std::size_t size = a.size();
+    if (size != b.size()) {
+        return false;
+    }
     if (size > 32) {
-        return std::memcmp(a, b, size) == 0;
+        return std::memcmp(a.data(), b.data(), size) == 0;
     }
     if (size >= 16) {
-        return detail::equal_ends<16>(a, b, size);
+        return detail::equal_ends<16>(a.data(), b.data(), size);
     }
     if (size >= 8) {
-        return detail::equal_ends<8>(a, b, size);
+        return detail::equal_ends<8>(a.data(), b.data(), size);
     }
     if (size >= 4) {
-        return detail::equal_ends<4>(a, b, size);
+        return detail::equal_ends<4>(a.data(), b.data(), size);
     }
     if (size >= 2) {
-        return detail::equal_ends<2>(a, b, size);
+        return detail::equal_ends<2>(a.data(), b.data(), size);
     }
-    return size == 0 || *a == *b;
-}
-[[gnu::always_inline]] inline bool short_equal(std::string_view a, std::string_view b) noexcept {
-    return a.size() == b.size() && short_equal(a.data(), b.data(), b.size());
+    return size == 0 || a.front() == b.front();
 }
 
 // At most 8 bytes as a number: texts of one size that differ give different ones.
