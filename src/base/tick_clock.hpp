@@ -34,7 +34,7 @@ class tick_clock {
         return false;
 #endif
     }
-    // The counter. Only where it is available().
+    // The counter; means nothing where it is not available().
     static std::uint64_t ticks() noexcept {
 #if defined(__x86_64__)
         return __builtin_ia32_rdtsc();

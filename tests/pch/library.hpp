@@ -1,7 +1,7 @@
 // Precompiled for those builds of the library and the fixture server that are only tested (and, by
-// tests.hpp, for larger test programs of all builds): what most of their files include anyway. The
-// release build of the library does without, so that a missing #include shows there. (g++ warns of
-// #pragma once in the file it is called with.)
+// tests.hpp, for larger test programs), but for clang's without debug information (meson.build):
+// what most of their files include anyway. The release build of the library does without, so that a
+// missing #include shows there. (g++ warns of #pragma once in the file it is called with.)
 #ifndef PILLION_TESTS_PCH_LIBRARY_HPP
 #define PILLION_TESTS_PCH_LIBRARY_HPP
 
