@@ -94,6 +94,8 @@ request_head* head_memo::add(const request_head& parsed) noexcept {
     } else if (++strangers_ % strangers_kept_every != 0) {
         return nullptr;
     }
+    // Whoever comes again and again is not driven out by those that never do.
+    next_ = next_ == recent_ ? (next_ + 1) % entries : next_;
     entry& kept = entries_[next_];
     next_ = (next_ + 1) % entries;
     if (kept.bytes > parsed.bytes) {
@@ -124,6 +126,7 @@ void head_memo::clear() noexcept {
         base::wipe(kept.text, kept.bytes);
         kept.bytes = 0;
     }
+    recent_ = entries;
 }
 
 }  // namespace pillion::http

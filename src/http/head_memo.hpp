@@ -62,8 +62,8 @@ class head_memo {
     static text_range let_differ(entry& kept, header_id id) noexcept;
 
     entry entries_[entries];
-    std::size_t recent_ = 0;  // found last
-    std::size_t next_ = 0;    // replaced next
+    std::size_t recent_ = entries;  // found last; entries: none
+    std::size_t next_ = 0;          // replaced next
     std::uint32_t strangers_ = 0;
 };
 

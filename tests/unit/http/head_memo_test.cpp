@@ -220,6 +220,24 @@ TEST(head_memo, several_heads_and_the_oldest_goes_first) {
     EXPECT_NE(recalled(memo, named(9)), "");
 }
 
+// Heads that never came again drove out the one of a client that sends its own with every request.
+TEST(head_memo, the_last_one_found_outlasts_strangers) {
+    const auto named = [](int i) { return replaced(usual_head, "Echo", std::to_string(i)); };
+    for (int before = 0; before < 8; ++before) {
+        head_memo memo;
+        for (int i = 0; i < before; ++i) {
+            teach(memo, named(100 + i));
+        }
+        teach(memo, usual_head);
+        for (int i = 200; i < 240; ++i) {
+            ASSERT_EQ(recalled(memo, usual_head), parsed(usual_head)) << before << ' ' << i;
+            teach(memo, named(i));
+            EXPECT_NE(recalled(memo, named(i)), "");
+            ASSERT_EQ(recalled(memo, usual_head), parsed(usual_head)) << before << ' ' << i;
+        }
+    }
+}
+
 TEST(head_memo, clear_forgets) {
     head_memo memo;
     teach(memo, usual_head);
