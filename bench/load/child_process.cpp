@@ -6,6 +6,7 @@
 #include <unistd.h>
 #include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <utility>
 
 #include "base/assert.hpp"
@@ -103,8 +104,21 @@ bool child_process::has_ended() noexcept {
     if (done == 0 || (done < 0 && errno == EINTR)) {
         return false;
     }
+    status_ = done > 0 ? std::optional(status) : std::nullopt;
     pid_ = -1;
     return true;
+}
+
+std::string child_process::end_text() const {
+    PILLION_ASSERT(!running());
+    if (!status_) {
+        return "ended";
+    }
+    if (WIFSIGNALED(*status_)) {
+        const int number = WTERMSIG(*status_);
+        return "was ended by signal " + std::to_string(number) + " (" + ::strsignal(number) + ")";
+    }
+    return "ended with exit code " + std::to_string(WEXITSTATUS(*status_));
 }
 
 void child_process::signal(int number) const noexcept {

@@ -7,6 +7,7 @@
 
 #include <sys/types.h>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,11 +32,15 @@ class child_process {
 
     // Whether it has ended; then it is reaped, and no longer running.
     bool has_ended() noexcept;
+    // How it ended, for people: "ended with exit code 1", "was ended by signal 9 (Killed)".
+    // REQUIRES: it has.
+    std::string end_text() const;
     // To its whole group.
     void signal(int number) const noexcept;
 
  private:
     pid_t pid_ = -1;
+    std::optional<int> status_;  // of waitpid, which says nothing where SIGCHLD is ignored
     int input_ = -1;
     int output_ = -1;
 };

@@ -86,11 +86,9 @@ void connection::on_open(int os_errno) noexcept {
     crowded_ = os_errno == EAGAIN;
     if (!crowded_) {
         const bool late = os_errno == ECANCELED || os_errno == ETIMEDOUT;
-        set_example(std::strerror(os_errno));
+        const std::string_view text = link_->fault_text();
+        set_example(text.empty() ? std::strerror(os_errno) : text);
         const std::string_view tls = link_->tls_fault();
-        if (!tls.empty()) {
-            set_example(tls);
-        }
         tell({os_errno == ECONNREFUSED || os_errno == ENOENT ? fault::refused
               : late                                         ? fault::timeout
               : !tls.empty()                                 ? fault::tls
@@ -508,7 +506,8 @@ void connection::on_closed(int os_errno) noexcept {
     if (phase_ >= phase::initializing && phase_ < phase::closing && phase_ != phase::free &&
         !last_words) {
         const std::string_view tls = link_->tls_fault();
-        set_example(!tls.empty() ? tls : os_errno == 0 ? "" : std::strerror(os_errno));
+        const std::string_view text = link_->fault_text();
+        set_example(!text.empty() || os_errno == 0 ? text : std::strerror(os_errno));
         tell({!tls.empty() ? fault::tls : os_errno == 0 ? fault::closed : fault::reset});
     }
     if (leaving_) {

@@ -68,6 +68,8 @@ class link {
     virtual bool resumed() const noexcept { return false; }
     virtual bool can_resume() const noexcept { return false; }
     virtual std::string_view tls_fault() const noexcept { return {}; }
+    // Why open() failed, or the link broke, where more is known than an errno says; or empty.
+    virtual std::string_view fault_text() const noexcept { return tls_fault(); }
 
     // Whether a session goes on through another link.
     virtual bool keeps_sessions() const noexcept { return true; }

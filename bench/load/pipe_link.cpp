@@ -31,7 +31,8 @@ void pipe_link::open() noexcept {
     input_ = child_.take_input();
     output_ = child_.take_output();
     broke_ = 0;
-    closing_ = waiting_ = false;
+    closing_ = waiting_ = left_ = false;
+    fault_text_.clear();
     stream_.emplace(loop_, output_, input_);
     stream_->start(*this);
     user_.on_open(0);
@@ -94,7 +95,14 @@ void pipe_link::take_line(char* text, std::size_t size) noexcept {
     }
 }
 
-void pipe_link::on_eof() noexcept { user_.on_lost(); }
+void pipe_link::on_eof() noexcept {
+    if (!waiting_) {
+        return user_.on_lost();
+    }
+    // Whoever waits is told when it is known how the child ended.
+    left_ = true;
+    close();
+}
 
 void pipe_link::close() noexcept {
     if (!std::exchange(closing_, true)) {
@@ -120,10 +128,14 @@ void pipe_link::on_timer(io::timer&, void* owner) noexcept {
 }
 
 void pipe_link::reap() noexcept {
+    const std::int64_t since = loop_.now_ns() - ended_ns_;
     if (child_.has_ended()) {
+        if (left_) {
+            fault_text_ = since < patience_ns ? "the command " + child_.end_text()
+                                              : "the command closed its output";
+        }
         return user_.on_closed(broke_);
     }
-    const std::int64_t since = loop_.now_ns() - ended_ns_;
     if (since >= patience_ns) {
         child_.signal(since >= last_patience_ns ? SIGKILL : SIGTERM);
     }

@@ -32,6 +32,7 @@ class pipe_link final : public link, private io::stream_reader {
     bool keeps_sessions() const noexcept override { return false; }
     const std::string& session() const noexcept override { return none_; }
     const std::string& path() const noexcept override { return none_; }
+    std::string_view fault_text() const noexcept override { return fault_text_; }
 
  private:
     void on_data(char* data, std::size_t bytes) noexcept override;
@@ -56,9 +57,11 @@ class pipe_link final : public link, private io::stream_reader {
     int failure_ = 0;            // of starting
     bool waiting_ = false;       // for an answer
     bool closing_ = false;       // nothing is read any more
+    bool left_ = false;          // the child ended its output while an answer was due
     std::int64_t ended_ns_ = 0;  // when the child's input was closed; 0: it is not
     io::timer again_{&pipe_link::on_timer, this};
     std::string none_;
+    std::string fault_text_;
 };
 
 }  // namespace pillion::load

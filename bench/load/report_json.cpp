@@ -44,6 +44,14 @@ void put_errors(json::builder& b, const tally& counts) {
         }
     }
     b.end_object();
+    b.key("examples").begin_object();
+    for (std::size_t i = 1; i < faults; ++i) {
+        const auto of = static_cast<fault>(i);
+        if (!counts.example(of).empty()) {
+            b.member(name_of(of), counts.example(of));
+        }
+    }
+    b.end_object();
     b.key("rpc_codes").begin_object();
     for (const auto& [code, times] : counts.rpc_codes()) {
         b.member(std::to_string(code), times);

@@ -6,6 +6,22 @@
 
 namespace pillion::load {
 
+namespace {
+
+// What came of the request for the stream where none began.
+std::string no_stream(const reply_end& how) {
+    if (how.state == reply_state::malformed) {
+        return "its answer to GET is not HTTP, or was cut off";
+    }
+    if (how.state == reply_state::too_large || how.status == 200) {
+        return "its answer to GET has no endpoint event";
+    }
+    return "GET was answered " + std::to_string(how.status) +
+           ", not with a stream of events; mostly that is at /sse";
+}
+
+}  // namespace
+
 sse_link::sse_link(io::reactor& loop, const target& to, std::string opening,
                    std::size_t answer_bytes_max, link_user& user)
     : to_(to),
@@ -20,6 +36,7 @@ void sse_link::open() noexcept {
     usable_ = leaving_ = waiting_ = unsent_ = false;
     failure_ = 0;
     path_.clear();
+    fault_text_.clear();
     stream_is_ = state::opening;
     stream_.open();
 }
@@ -52,7 +69,7 @@ bool sse_link::heard(char* text, std::size_t size) noexcept {
     if (stream_.event_type() == "endpoint" && path_.empty()) {
         const std::optional<std::string> path = path_of_endpoint(to_, {text, size});
         if (!path) {
-            give_up(EPROTO);
+            give_up("its endpoint event names no path of this server");
             return false;
         }
         path_ = *path;
@@ -101,7 +118,7 @@ void sse_link::replied(bool stream, const reply_end& how) noexcept {
     }
     if (stream) {
         // The stream has ended, or is none.
-        return usable_ ? user_.on_lost() : give_up(EPROTO);
+        return usable_ ? user_.on_lost() : give_up(no_stream(how));
     }
     if (!how.goes_on) {
         post_is_ = state::closing;
@@ -157,6 +174,11 @@ void sse_link::give_up(int os_errno) noexcept {
     failure_ = os_errno;
     leaving_ = true;
     close_both();
+}
+
+void sse_link::give_up(std::string why) noexcept {
+    fault_text_ = std::move(why);
+    give_up(EPROTO);
 }
 
 // Tells the user when nothing is open any more.

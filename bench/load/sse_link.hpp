@@ -30,6 +30,9 @@ class sse_link final : public link {
     std::string_view tls_fault() const noexcept override {
         return stream_.tls_fault().empty() ? post_.tls_fault() : stream_.tls_fault();
     }
+    std::string_view fault_text() const noexcept override {
+        return fault_text_.empty() ? tls_fault() : fault_text_;
+    }
     const std::string& session() const noexcept override { return none_; }
     const std::string& path() const noexcept override { return path_; }
 
@@ -60,6 +63,7 @@ class sse_link final : public link {
     void end_reply(const reply_end& how) noexcept;
     void post() noexcept;
     void give_up(int os_errno) noexcept;
+    void give_up(std::string why) noexcept;
     void close_both() noexcept;
 
     const target& to_;
@@ -67,6 +71,7 @@ class sse_link final : public link {
     std::string opening_;
     std::string path_;
     std::string none_;
+    std::string fault_text_;
     side stream_user_{*this, true};
     side post_user_{*this, false};
     http_link stream_;

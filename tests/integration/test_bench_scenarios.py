@@ -219,6 +219,19 @@ def test_a_command_that_is_none():
     assert "No such file" in fails(1, *brief(1), "--", "stdio", "/no/such/program")
 
 
+@pytest.mark.parametrize("words, why", [
+    (("sh", "-c", "exit 7"), "the command ended with exit code 7"),
+    (("sh", "-c", "kill -9 $$"), "the command was ended by signal 9 (Killed)"),
+    (("sh", "-c", "exec >&-; sleep 60"), "the command closed its output"),
+], ids=["exit code", "signal", "closed"])
+def test_how_a_command_ends_is_told(bench, words, why):
+    """All that was said of one that cannot start, for a wrong option say, was "closed"."""
+    code, report = bench(*brief(2), "--", "stdio", *words)
+    assert code == 3 and report["errors"]["by_class"] == {"closed": 2}, report
+    assert report["errors"]["examples"] == {"closed": why}, report
+    assert f"closed ({why})" in fails(1, "-r", "2025-11-25", *brief(1), "--", "stdio", *words)
+
+
 STDIO_SERVER = """
 import json, sys
 for number, line in enumerate(sys.stdin):
@@ -335,7 +348,20 @@ def test_endpoints(bench, scripted, endpoint):
 
 def test_an_endpoint_of_another_server_is_refused(scripted):
     server = sse_server(scripted, "http://192.0.2.1/messages")
-    assert "unreachable" in fails(1, server.url, "-r", OLDEST, *brief(1))
+    assert ("unreachable (its endpoint event names no path of this server)"
+            in fails(1, server.url, "-r", OLDEST, *brief(1)))
+
+
+@pytest.mark.parametrize("reply, why", [
+    (http("", "405 Method Not Allowed"), "GET was answered 405, not with a stream of events; "
+                                         "mostly that is at /sse"),
+    (http("{}"), "its answer to GET has no endpoint event"),
+    (b"SSH-2.0-OpenSSH_9.2\r\n\r\n", "its answer to GET is not HTTP, or was cut off"),
+], ids=["405", "JSON", "no HTTP"])
+def test_an_endpoint_that_is_no_stream(scripted, reply, why):
+    """Mostly the one of later revisions: "Protocol error" did not say so."""
+    server = scripted(lambda request: reply)
+    assert f"unreachable ({why})" in fails(1, server.url, "-r", OLDEST, *brief(1))
 
 
 def test_posts_that_are_closed_and_refused(bench, scripted):
