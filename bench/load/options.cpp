@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstdio>
 #include <optional>
+#include <sstream>
 #include <utility>
 
 #include <CLI/CLI.hpp>
@@ -22,6 +23,7 @@ namespace {
 
 constexpr int exit_usage = 2;
 constexpr std::size_t connections_max = 100'000;
+constexpr std::size_t headers_bytes_max = std::size_t{64} * 1024;
 
 constexpr const char* about =
     "Load tester for MCP servers.\n\n"
@@ -93,7 +95,8 @@ void add_run_options(CLI::App& cli, words& w, run_options& to) {
     cli.add_option("--server-name", to.tls.server_name,
                    "Name that the server's certificate must have [the host]");
     cli.add_option("--path", w.path, "What to ask for at a unix socket")->capture_default_str();
-    cli.add_option("-H,--header", w.headers, "\"Name: value\" for each request")
+    cli.add_option("-H,--header", w.headers,
+                   "\"Name: value\" for each request, or @FILE with one a line")
         ->allow_extra_args(false);
     cli.add_option("-c,--connections", w.connections,
                    "Keep-alive connections; of a list (1,16,64) one run each")
@@ -284,6 +287,38 @@ std::string check_scenario(const run_options& how) {
 
 namespace {
 
+// @FILE: what is a secret does not belong in the list of processes.
+std::string read_headers_of(const std::string& path, std::vector<std::string>& to) {
+    std::string why;
+    const std::optional<std::string> held = read_text(path, why, headers_bytes_max);
+    if (!held) {
+        return "--header: " + why;
+    }
+    const std::size_t before = to.size();
+    std::istringstream lines(*held);
+    for (std::string line; std::getline(lines, line);) {
+        if (line.ends_with('\r')) {
+            line.pop_back();
+        }
+        if (!line.empty()) {
+            to.push_back(std::move(line));
+        }
+    }
+    return to.size() == before ? "--header: " + path + " is empty" : "";
+}
+
+std::string read_headers(const std::vector<std::string>& given, std::vector<std::string>& to) {
+    for (const std::string& word : given) {
+        if (!word.starts_with('@')) {
+            to.push_back(word);
+        } else if (std::string fault = read_headers_of(word.substr(1), to); !fault.empty()) {
+            return fault;
+        }
+    }
+    const bool all_well = std::all_of(to.begin(), to.end(), &is_extra_header);
+    return all_well ? "" : "--header: not \"Name: value\", or a header that is set already";
+}
+
 std::string read_scenario(const words& w, run_options& to) {
     std::string fault = read_questions(w, to.what);
     if (!fault.empty()) {
@@ -296,12 +331,9 @@ std::string read_scenario(const words& w, run_options& to) {
                "auto";
     }
     to.what.rev = rev.value_or(revision::r2026_07_28);
-    for (const std::string& header : w.headers) {
-        if (!is_extra_header(header)) {
-            return "--header: not \"Name: value\", or a header that is set already";
-        }
+    if (fault = read_headers(w.headers, to.what.headers); !fault.empty()) {
+        return fault;
     }
-    to.what.headers = w.headers;
     if (!read_integer<std::uint64_t>(w.seed, 0, UINT64_MAX, to.seed)) {
         return "--seed: expected a number";
     }

@@ -276,6 +276,29 @@ TEST(options, arguments_from_a_file_become_one_line) {
     std::filesystem::remove(file);
 }
 
+// A token in -H is in the list of processes for all to see.
+TEST(options, headers_from_a_file) {
+    const auto file = std::filesystem::temp_directory_path() / "pillion_bench_headers_test";
+    const auto read_from = [&](const std::string& text) {
+        std::ofstream(file, std::ios::trunc) << text;
+        return parse_words({where, "-H", "A: b", "-H", "@" + file.string(), "-H", "E: f"});
+    };
+    const std::vector<std::string> all{"A: b", "Authorization: Bearer x", "C: d", "E: f"};
+    EXPECT_EQ(read_from("Authorization: Bearer x\r\n\nC: d").read.run.what.headers, all);
+    EXPECT_NE(read_from("").errors.find("is empty"), std::string::npos);
+    for (const char* const bad : {"A: b\nHost: x\n", "secret\n"}) {
+        const understood out = read_from(bad);
+        EXPECT_EQ(out.read.exit_code, 2) << bad;
+        EXPECT_TRUE(out.errors.starts_with("pillion-bench: --header: not ")) << out.errors;
+        EXPECT_EQ(out.errors.find("secret"), std::string::npos) << out.errors;
+    }
+    EXPECT_NE(read_from(std::string(70'000, 'x')).errors.find("--header: "), std::string::npos);
+    std::filesystem::remove(file);
+    const understood none = parse_words({where, "-H", "@" + file.string()});
+    EXPECT_NE(none.errors.find(file.string()), std::string::npos) << none.errors;
+    EXPECT_EQ(parse_words({where, "-H", "A: b\nC: d"}).read.exit_code, 2);
+}
+
 TEST(options, compare) {
     const options read = parse_words({"compare", "a", "b", "--fail-above", "10%"}).read;
     ASSERT_EQ(read.what, command::compare);
