@@ -75,6 +75,14 @@ void add_errors(std::string& to, const tally& counts) {
     }
 }
 
+// The revision that is asked for unless another is said is the newest.
+void add_advice(std::string& to, const run_options& how, const tally& counts) {
+    const std::uint64_t refused = counts.errors(fault::http_4xx) + counts.errors(fault::rpc_error);
+    if (how.what.modern() && counts.ok == 0 && refused == counts.errors() && refused > 0) {
+        to += "  if the server is older than 2026-07-28: -r auto finds what it speaks\n";
+    }
+}
+
 void add_machine(std::string& to, const run_result& what) {
     const double answers = static_cast<double>(what.answers_watched);
     if (!what.pids.empty() && !what.server) {
@@ -115,6 +123,7 @@ std::string text_report(const step& one) {
         show_count(static_cast<double>(what.counts.ok)).c_str(), show_count(what.rps()).c_str(),
         show_count(errors).c_str(), 100 * what.counts.error_rate());
     add_errors(to, what.counts);
+    add_advice(to, how, what.counts);
     add_latency(to, what);
     add(to, "bytes       %s in, %s out, %s reconnects\n",
         show_bytes(static_cast<double>(what.counts.bytes_in)).c_str(),

@@ -86,6 +86,10 @@ std::optional<target> parse_target(std::string_view text, std::string_view path,
         const std::size_t end = text.find_first_of("/?");
         to.host_field = text.substr(0, end);
         to.path = end == std::string_view::npos ? "/" : std::string(text.substr(end));
+        if (to.host_field.find('@') != to.host_field.npos) {
+            fault = "a URL must not hold a user or a password (--header @FILE)";
+            return std::nullopt;
+        }
         http::authority parts;
         if (!http::parse_authority(to.host_field, parts)) {
             fault = "no host, or not a plain one, in " + to.text;

@@ -377,6 +377,20 @@ def test_posts_that_are_closed_and_refused(bench, scripted):
 
 # ---- the revision that is found ----
 
+def test_a_server_that_is_older_than_the_default(scripted):
+    """Whoever says no revision asks for the newest, and was not told what to do about the answer."""
+    def lines_for(reply):
+        done = run_program(bench_bin(), scripted(reply).url, "tools/list", *brief(2))
+        return done.returncode, done.stdout.decode().splitlines()
+    advice = "  if the server is older than 2026-07-28: -r auto finds what it speaks"
+    code, lines = lines_for(lambda r: http("not initialized", "400 Bad Request"))
+    assert code == 3 and lines.count(advice) == 1, lines
+    for reply in (lambda r: http(message(r)), lambda r: http("", "503 Full")):
+        assert advice not in lines_for(reply)[1]
+    code, lines = lines_for(lambda r: http(message(r)) if r.serial % 2 else http("", "404 No"))
+    assert code == 3 and advice not in lines, lines
+
+
 def test_the_revision_is_found(bench, server):
     code, report = bench(server.urls[0], "tools/list", "-r", "auto", *brief(5))
     assert code == 0 and report["revision"] == MODERN
