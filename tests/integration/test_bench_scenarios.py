@@ -378,7 +378,7 @@ def test_posts_that_are_closed_and_refused(bench, scripted):
 # ---- the revision that is found ----
 
 def test_a_server_that_is_older_than_the_default(scripted):
-    """Whoever says no revision asks for the newest, and was not told what to do about the answer."""
+    """Whoever says no revision asks for the newest, and was not told what to do about refusals."""
     def lines_for(reply):
         done = run_program(bench_bin(), scripted(reply).url, "tools/list", *brief(2))
         return done.returncode, done.stdout.decode().splitlines()
