@@ -78,7 +78,10 @@ void add_errors(std::string& to, const tally& counts) {
 // The revision that is asked for unless another is said is the newest.
 void add_advice(std::string& to, const run_options& how, const tally& counts) {
     const std::uint64_t refused = counts.errors(fault::http_4xx) + counts.errors(fault::rpc_error);
-    if (how.what.modern() && counts.ok == 0 && refused == counts.errors() && refused > 0) {
+    const std::string_view status = std::string_view(counts.example(fault::http_4xx)).substr(0, 3);
+    const bool is_about_who_asks = status == "401" || status == "403" || status == "429";
+    if (how.what.modern() && counts.ok == 0 && refused == counts.errors() && refused > 0 &&
+        !is_about_who_asks) {
         to += "  if the server is older than 2026-07-28: -r auto finds what it speaks\n";
     }
 }

@@ -16,8 +16,8 @@ std::string no_stream(const reply_end& how) {
     if (how.state == reply_state::too_large || how.status == 200) {
         return "its answer to GET has no endpoint event";
     }
-    return "GET was answered " + std::to_string(how.status) +
-           ", not with a stream of events; mostly that is at /sse";
+    return "GET was answered " + std::to_string(how.status) + ", not with a stream of events" +
+           (how.status == 404 || how.status == 405 ? "; mostly that is at /sse" : "");
 }
 
 }  // namespace

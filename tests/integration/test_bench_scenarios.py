@@ -355,9 +355,10 @@ def test_an_endpoint_of_another_server_is_refused(scripted):
 @pytest.mark.parametrize("reply, why", [
     (http("", "405 Method Not Allowed"), "GET was answered 405, not with a stream of events; "
                                          "mostly that is at /sse"),
+    (http("", "401 Unauthorized"), "GET was answered 401, not with a stream of events"),
     (http("{}"), "its answer to GET has no endpoint event"),
     (b"SSH-2.0-OpenSSH_9.2\r\n\r\n", "its answer to GET is not HTTP, or was cut off"),
-], ids=["405", "JSON", "no HTTP"])
+], ids=["405", "401", "JSON", "no HTTP"])
 def test_an_endpoint_that_is_no_stream(scripted, reply, why):
     """Mostly the one of later revisions: "Protocol error" did not say so."""
     server = scripted(lambda request: reply)
@@ -385,7 +386,8 @@ def test_a_server_that_is_older_than_the_default(scripted):
     advice = "  if the server is older than 2026-07-28: -r auto finds what it speaks"
     code, lines = lines_for(lambda r: http("not initialized", "400 Bad Request"))
     assert code == 3 and lines.count(advice) == 1, lines
-    for reply in (lambda r: http(message(r)), lambda r: http("", "503 Full")):
+    for reply in (lambda r: http(message(r)), lambda r: http("", "503 Full"),
+                  lambda r: http("", "401 Unauthorized")):
         assert advice not in lines_for(reply)[1]
     code, lines = lines_for(lambda r: http(message(r)) if r.serial % 2 else http("", "404 No"))
     assert code == 3 and advice not in lines, lines
