@@ -112,8 +112,12 @@ void pipe_link::close() noexcept {
 
 void pipe_link::on_closed(int os_errno) noexcept {
     if (!std::exchange(closing_, true)) {
-        broke_ = os_errno;
-        user_.on_lost();
+        // A broken pipe, where the child went before it read: as above.
+        left_ = waiting_;
+        if (!left_) {
+            broke_ = os_errno;
+            user_.on_lost();
+        }
     }
     stream_.reset();
     base::chunk_pool::give(line_.take());
@@ -132,7 +136,7 @@ void pipe_link::reap() noexcept {
     if (child_.has_ended()) {
         if (left_) {
             fault_text_ = since < patience_ns ? "the command " + child_.end_text()
-                                              : "the command closed its output";
+                                              : "the command closed its input or output";
         }
         return user_.on_closed(broke_);
     }

@@ -57,7 +57,7 @@ class pipe_link final : public link, private io::stream_reader {
     int failure_ = 0;            // of starting
     bool waiting_ = false;       // for an answer
     bool closing_ = false;       // nothing is read any more
-    bool left_ = false;          // the child ended its output while an answer was due
+    bool left_ = false;          // the child closed a pipe while an answer was due
     std::int64_t ended_ns_ = 0;  // when the child's input was closed; 0: it is not
     io::timer again_{&pipe_link::on_timer, this};
     std::string none_;

@@ -222,7 +222,7 @@ def test_a_command_that_is_none():
 @pytest.mark.parametrize("words, why", [
     (("sh", "-c", "exit 7"), "the command ended with exit code 7"),
     (("sh", "-c", "kill -9 $$"), "the command was ended by signal 9 (Killed)"),
-    (("sh", "-c", "exec >&-; sleep 60"), "the command closed its output"),
+    (("sh", "-c", "exec >&-; sleep 60"), "the command closed its input or output"),
 ], ids=["exit code", "signal", "closed"])
 def test_how_a_command_ends_is_told(bench, words, why):
     """All that was said of one that cannot start, for a wrong option say, was "closed"."""
@@ -230,6 +230,20 @@ def test_how_a_command_ends_is_told(bench, words, why):
     assert code == 3 and report["errors"]["by_class"] == {"closed": 2}, report
     assert report["errors"]["examples"] == {"closed": why}, report
     assert f"closed ({why})" in fails(1, "-r", "2025-11-25", *brief(1), "--", "stdio", *words)
+
+
+def test_how_a_command_ends_is_told_by_its_input_as_well(bench, tmp_path):
+    """Who asks a server that reads no more has a broken pipe before it sees the end of the other."""
+    how = """
+    import os, time
+    os.close(0)
+    print(json.dumps(answer), flush=True)
+    time.sleep(0.1)
+    os._exit(7)
+"""
+    code, report = bench("tools/list", *brief(2), *stdio_script(tmp_path, how))
+    assert code == 3 and report["ok"] == 1 and report["errors"]["by_class"] == {"closed": 1}, report
+    assert report["errors"]["examples"] == {"closed": "the command ended with exit code 7"}, report
 
 
 STDIO_SERVER = """
