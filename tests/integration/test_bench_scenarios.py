@@ -233,7 +233,7 @@ def test_how_a_command_ends_is_told(bench, words, why):
 
 
 def test_how_a_command_ends_is_told_by_its_input_as_well(bench, tmp_path):
-    """Who asks a server that reads no more has a broken pipe before it sees the end of the other."""
+    """Who asks a server that reads no more has a broken pipe before the end of its output."""
     how = """
     import os, time
     os.close(0)
