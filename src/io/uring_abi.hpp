@@ -30,6 +30,7 @@ inline constexpr std::uint32_t feature_submit_stable = 1U << 2;
 inline constexpr std::uint32_t feature_fast_poll = 1U << 5;
 inline constexpr std::uint32_t feature_ext_arg = 1U << 8;
 inline constexpr std::uint32_t feature_cqe_skip = 1U << 11;
+inline constexpr std::uint32_t feature_min_timeout = 1U << 15;  // Linux 6.12
 
 // io_uring_enter flags.
 inline constexpr std::uint32_t enter_getevents = 1U << 0;

@@ -42,6 +42,12 @@ constexpr std::uint8_t flag_cancelled = 1;  // cancel() was called: a re-arm mus
 constexpr std::uint8_t flag_polling = 2;    // waiting for readiness before trying again
 constexpr std::uint8_t flag_unix = 4;       // a receive from a unix socket: see unix_receives
 
+// A turn that received from so many waits for half as many before the next, this long at most, and
+// for no more than make a turn of so many: with a client as busy as we are, each woke us for a few.
+constexpr std::size_t company_from = 8;
+constexpr std::size_t company_turn = 64;
+constexpr std::int64_t company_wait_us = 50;
+
 buffer_ring::use use_of_buffers(const uring_restrictions& without) noexcept {
     const bool shared =
         !without.no_shared_buffers && !without.no_defer_taskrun && completes_in_order();
@@ -104,7 +110,9 @@ class uring_backend final : public backend {
     bool takes_multishot(const op& target) noexcept;
     void hung_up(int fd) noexcept;
     void arm_wake() noexcept;
-    int enter(unsigned min_complete, std::int64_t wait_ns, bool events) noexcept;
+    int enter(unsigned min_complete, std::int64_t wait_ns, bool events,
+              unsigned company = 0) noexcept;
+    unsigned company(std::int64_t wait_ns) const noexcept;
     void reap(std::vector<completion>& out) noexcept;
     void complete(const io_uring_cqe& cqe, std::vector<completion>& out) noexcept;
     bool continues(op& target, std::int32_t res, completion& what) noexcept;
@@ -117,6 +125,7 @@ class uring_backend final : public backend {
     bool multishot_recv_;
     bool multishot_accept_;
     bool sharing_unknown_ = false;
+    bool waits_for_company_ = false;
     int wake_fd_ = -1;
     buffer_ring buffers_;
     // One per submission slot: a msghdr must live until its submission (SUBMIT_STABLE), not longer.
@@ -127,6 +136,7 @@ class uring_backend final : public backend {
     bool closing_ = false;
     std::size_t in_flight_ = 0;
     std::size_t lent_ = 0;
+    std::size_t received_ = 0;  // in the last turn
 };
 
 bool uring_backend::open(const backend_options& options, const uring_restrictions& without,
@@ -141,6 +151,7 @@ bool uring_backend::open(const backend_options& options, const uring_restriction
     }
     ring_open_ = true;
     const char* missing = "";
+    waits_for_company_ = (ring_.features & abi::feature_min_timeout) != 0 && !without.no_company;
     if (!has_required_features(ring_, missing)) {
         why = std::string("io_uring lacks ") + missing;
         return false;
@@ -377,7 +388,9 @@ void uring_backend::close(int fd) noexcept {
     sqe.flags = abi::sqe_cqe_skip_success;
 }
 
-int uring_backend::enter(unsigned min_complete, std::int64_t wait_ns, bool events) noexcept {
+// `company`: wait for so many beside what is submitted, but no longer than is worth it for them.
+int uring_backend::enter(unsigned min_complete, std::int64_t wait_ns, bool events,
+                         unsigned company) noexcept {
     // Publish what was prepared; everything the kernel has not taken yet is submitted (again).
     std::atomic_ref<unsigned>(*ring_.sq.ktail).store(ring_.sq.sqe_tail, std::memory_order_release);
     const unsigned taken =
@@ -388,15 +401,20 @@ int uring_backend::enter(unsigned min_complete, std::int64_t wait_ns, bool event
     }
     abi::kernel_timespec timeout{wait_ns / 1'000'000'000, wait_ns % 1'000'000'000};
     abi::getevents_arg extended;
-    extended.timeout = to_number(&timeout);
-    const bool timed = min_complete > 0 && wait_ns >= 0;
+    extended.timeout = wait_ns >= 0 ? to_number(&timeout) : 0;
+    const unsigned unsubmitted = ring_.sq.sqe_tail - taken;
+    if (company > 0) {
+        min_complete = unsubmitted + company;  // most of those are sends, which complete at once
+        extended.min_wait_us = static_cast<std::uint32_t>(company_wait_us);
+    }
+    const bool timed = min_complete > 0 && (wait_ns >= 0 || company > 0);
     if (timed) {
         flags |= abi::enter_ext_arg;
     }
     ++system_calls_;
-    return io_uring_enter2(
-        static_cast<unsigned>(ring_.enter_ring_fd), ring_.sq.sqe_tail - taken, min_complete, flags,
-        timed ? reinterpret_cast<sigset_t*>(&extended) : nullptr, timed ? sizeof extended : 0);
+    return io_uring_enter2(static_cast<unsigned>(ring_.enter_ring_fd), unsubmitted, min_complete,
+                           flags, timed ? reinterpret_cast<sigset_t*>(&extended) : nullptr,
+                           timed ? sizeof extended : 0);
 }
 
 void uring_backend::turn(std::int64_t wait_ns, std::vector<completion>& out) noexcept {
@@ -405,8 +423,22 @@ void uring_backend::turn(std::int64_t wait_ns, std::vector<completion>& out) noe
     submit_again(order_.fed, out);
     // -EINTR, -ETIME, and -EBUSY/-EAGAIN (too many completions unfetched) all mean: look at what
     // is there and come again. Unsubmitted entries stay queued.
-    static_cast<void>(enter(wait_ns == 0 || !out.empty() ? 0 : 1, wait_ns, true));
+    const bool waits = wait_ns != 0 && out.empty();
+    static_cast<void>(enter(waits ? 1 : 0, wait_ns, true, waits ? company(wait_ns) : 0));
+    const std::size_t lent_before = lent_;
     reap(out);
+    received_ = lent_ - lent_before;
+}
+
+// How many to wait for together, 0 where the first one matters: after a quiet turn, or if a timer
+// is due. A short wait is little beside a turn of many, and spares them turns and wake-ups.
+unsigned uring_backend::company(std::int64_t wait_ns) const noexcept {
+    const bool due_soon = wait_ns >= 0 && wait_ns < 2 * company_wait_us * 1000;
+    if (!waits_for_company_ || received_ < company_from || due_soon) {
+        return 0;
+    }
+    const std::size_t room = received_ < company_turn ? company_turn - received_ : 1;
+    return static_cast<unsigned>(std::min(received_ / 2, room));
 }
 
 void uring_backend::reap(std::vector<completion>& out) noexcept {

@@ -24,7 +24,7 @@
 namespace pillion::io::testing {
 
 // "uring_unshared": a buffer for each receive, as before Linux 6.15; "uring_single": without
-// multishot, DEFER_TASKRUN and registered files, as on old kernels.
+// multishot, DEFER_TASKRUN, registered files and waits for company, as on old kernels.
 inline constexpr const char* every_backend[] = {"uring", "uring_unshared", "uring_single", "epoll"};
 
 // One of these. Null with the reason in `why` where the system denies it.
@@ -40,7 +40,7 @@ inline std::unique_ptr<backend> make_named(const std::string& name, std::string&
     }
     uring_restrictions without;
     without.no_multishot = without.no_defer_taskrun = name == "uring_single";
-    without.no_registered_files = name == "uring_single";
+    without.no_registered_files = without.no_company = name == "uring_single";
     without.no_shared_buffers = name == "uring_unshared";
     auto made = make_uring_backend(small, without, why);
     return made ? std::move(*made) : nullptr;
