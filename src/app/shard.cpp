@@ -215,7 +215,9 @@ shard::shard(mcp::service& shared, std::shared_ptr<const settings> set, std::siz
 shard::~shard() = default;
 
 bool shard::open(std::string& note, std::string& fault) {
-    auto made = io::make_backend(set_->io, note);
+    io::backend_options options;
+    options.waits_for_company = true;
+    auto made = io::make_backend(set_->io, note, options);
     if (!made) {
         fault = made.error().detail;
         return false;

@@ -18,12 +18,15 @@ namespace pillion::io {
 // `automatic`: io_uring, or epoll when the system denies it. The others insist.
 enum class backend_mode : std::uint8_t { automatic, uring, epoll };
 
-// Sizes of a shard's rings and buffers. Tests use small ones.
+// A shard's rings and buffers. Tests use small ones.
 struct backend_options {
     unsigned submission_entries = 256;
     unsigned completion_entries = 2048;
     std::size_t recv_buffers = limits::recv_buffers;  // a power of two
     std::size_t recv_buffer_bytes = limits::recv_buffer_bytes;
+    // A turn after one of many may wait 50 us for company, where the kernel can: for servers, not
+    // for who measures.
+    bool waits_for_company = false;
 };
 
 // Makes a backend. `note` becomes one line for the log when `automatic` fell back ("epoll

@@ -151,7 +151,8 @@ bool uring_backend::open(const backend_options& options, const uring_restriction
     }
     ring_open_ = true;
     const char* missing = "";
-    waits_for_company_ = (ring_.features & abi::feature_min_timeout) != 0 && !without.no_company;
+    waits_for_company_ =
+        options.waits_for_company && (ring_.features & abi::feature_min_timeout) != 0;
     if (!has_required_features(ring_, missing)) {
         why = std::string("io_uring lacks ") + missing;
         return false;

@@ -21,7 +21,6 @@ struct uring_restrictions {
     bool no_multishot = false;
     bool no_shared_buffers = false;  // each receive takes one of its own
     bool no_registered_files = false;
-    bool no_company = false;  // a turn never waits for more than one completion
 };
 
 // Makes one, or explains in `why` (one line) what the system denied.

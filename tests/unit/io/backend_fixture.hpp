@@ -40,7 +40,8 @@ inline std::unique_ptr<backend> make_named(const std::string& name, std::string&
     }
     uring_restrictions without;
     without.no_multishot = without.no_defer_taskrun = name == "uring_single";
-    without.no_registered_files = without.no_company = name == "uring_single";
+    without.no_registered_files = name == "uring_single";
+    small.waits_for_company = name != "uring_single";
     without.no_shared_buffers = name == "uring_unshared";
     auto made = make_uring_backend(small, without, why);
     return made ? std::move(*made) : nullptr;
