@@ -209,7 +209,7 @@ TEST_P(backend_turns_test, large_messages_of_two_take_as_many_turns) {
 class company_test : public backend_turns_test {};
 
 // With a client as busy as the server each turn was woken for a few: a call over 1000 connections
-// took 5 to 10 % more. After a turn of many the next one waits for half as many more; where the
+// took 2 to 5 % more. After a turn of many the next one waits for half as many more; where the
 // kernel limits its turns (to 20) it takes these at once.
 TEST_P(company_test, a_crowd_is_answered_in_turns_that_grow) {
     constexpr std::size_t count = 200;
