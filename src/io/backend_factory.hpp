@@ -24,7 +24,7 @@ struct backend_options {
     unsigned completion_entries = 2048;
     std::size_t recv_buffers = limits::recv_buffers;  // a power of two
     std::size_t recv_buffer_bytes = limits::recv_buffer_bytes;
-    // A turn after one of many may wait 50 us for company, where the kernel can: for servers, not
+    // A turn after one of many may wait 100 us for company, where the kernel can: for servers, not
     // for who measures.
     bool waits_for_company = false;
 };

@@ -18,6 +18,7 @@
 #include "base/limits.hpp"
 #include "io/buffer_ring.hpp"
 #include "io/receive_order.hpp"
+#include "io/turn_company.hpp"
 #include "io/unix_receives.hpp"
 #include "io/uring_abi.hpp"
 #include "io/uring_files.hpp"
@@ -37,16 +38,10 @@ constexpr std::uint64_t tag_ignore = 0;
 constexpr std::uint64_t tag_wake = 1;
 constexpr std::uint64_t tag_last = 1;
 
-// op::flags; receive_order has the others.
+// op::flags; receive_order and turn_company have the others.
 constexpr std::uint8_t flag_cancelled = 1;  // cancel() was called: a re-arm must not undo it
 constexpr std::uint8_t flag_polling = 2;    // waiting for readiness before trying again
 constexpr std::uint8_t flag_unix = 4;       // a receive from a unix socket: see unix_receives
-
-// A turn that received from so many waits for half as many before the next, this long at most, and
-// for no more than make a turn of so many: with a client as busy as we are, each woke us for a few.
-constexpr std::size_t company_from = 8;
-constexpr std::size_t company_turn = 64;
-constexpr std::int64_t company_wait_us = 50;
 
 buffer_ring::use use_of_buffers(const uring_restrictions& without) noexcept {
     const bool shared =
@@ -111,8 +106,7 @@ class uring_backend final : public backend {
     void hung_up(int fd) noexcept;
     void arm_wake() noexcept;
     int enter(unsigned min_complete, std::int64_t wait_ns, bool events,
-              unsigned company = 0) noexcept;
-    unsigned company(std::int64_t wait_ns) const noexcept;
+              turn_company::wait together = {}) noexcept;
     void reap(std::vector<completion>& out) noexcept;
     void complete(const io_uring_cqe& cqe, std::vector<completion>& out) noexcept;
     bool continues(op& target, std::int32_t res, completion& what) noexcept;
@@ -136,7 +130,7 @@ class uring_backend final : public backend {
     bool closing_ = false;
     std::size_t in_flight_ = 0;
     std::size_t lent_ = 0;
-    std::size_t received_ = 0;  // in the last turn
+    turn_company company_;
 };
 
 bool uring_backend::open(const backend_options& options, const uring_restrictions& without,
@@ -214,7 +208,7 @@ void uring_backend::begin(op& target, op_kind kind, int fd) noexcept {
     target.in_flight = true;
     target.kind = static_cast<std::uint8_t>(kind);
     target.fd = fd;
-    target.flags &= receive_order::flags_kept;
+    target.flags &= receive_order::flags_kept | turn_company::flags_epoch;
     ++in_flight_;
 }
 
@@ -389,9 +383,9 @@ void uring_backend::close(int fd) noexcept {
     sqe.flags = abi::sqe_cqe_skip_success;
 }
 
-// `company`: wait for so many beside what is submitted, but no longer than is worth it for them.
+// `together`: wait for so many receives beside what is submitted, but only so long for them.
 int uring_backend::enter(unsigned min_complete, std::int64_t wait_ns, bool events,
-                         unsigned company) noexcept {
+                         turn_company::wait together) noexcept {
     // Publish what was prepared; everything the kernel has not taken yet is submitted (again).
     std::atomic_ref<unsigned>(*ring_.sq.ktail).store(ring_.sq.sqe_tail, std::memory_order_release);
     const unsigned taken =
@@ -404,11 +398,12 @@ int uring_backend::enter(unsigned min_complete, std::int64_t wait_ns, bool event
     abi::getevents_arg extended;
     extended.timeout = wait_ns >= 0 ? to_number(&timeout) : 0;
     const unsigned unsubmitted = ring_.sq.sqe_tail - taken;
-    if (company > 0) {
-        min_complete = unsubmitted + company;  // most of those are sends, which complete at once
-        extended.min_wait_us = static_cast<std::uint32_t>(company_wait_us);
+    if (together.receives > 0) {
+        // Most of what is submitted is sends, which complete at once.
+        min_complete = unsubmitted + together.receives;
+        extended.min_wait_us = together.us;
     }
-    const bool timed = min_complete > 0 && (wait_ns >= 0 || company > 0);
+    const bool timed = min_complete > 0 && (wait_ns >= 0 || together.receives > 0);
     if (timed) {
         flags |= abi::enter_ext_arg;
     }
@@ -425,21 +420,12 @@ void uring_backend::turn(std::int64_t wait_ns, std::vector<completion>& out) noe
     // -EINTR, -ETIME, and -EBUSY/-EAGAIN (too many completions unfetched) all mean: look at what
     // is there and come again. Unsubmitted entries stay queued.
     const bool waits = wait_ns != 0 && out.empty();
-    static_cast<void>(enter(waits ? 1 : 0, wait_ns, true, waits ? company(wait_ns) : 0));
+    const bool together = waits && waits_for_company_;
+    static_cast<void>(enter(waits ? 1 : 0, wait_ns, true,
+                            together ? company_.next(wait_ns) : turn_company::wait{}));
     const std::size_t lent_before = lent_;
     reap(out);
-    received_ = lent_ - lent_before;
-}
-
-// How many to wait for together, 0 where the first one matters: after a quiet turn, or if a timer
-// is due. A short wait is little beside a turn of many, and spares them turns and wake-ups.
-unsigned uring_backend::company(std::int64_t wait_ns) const noexcept {
-    const bool due_soon = wait_ns >= 0 && wait_ns < 2 * company_wait_us * 1000;
-    if (!waits_for_company_ || received_ < company_from || due_soon) {
-        return 0;
-    }
-    const std::size_t room = received_ < company_turn ? company_turn - received_ : 1;
-    return static_cast<unsigned>(std::min(received_ / 2, room));
+    company_.turned(lent_ - lent_before);
 }
 
 void uring_backend::reap(std::vector<completion>& out) noexcept {
@@ -471,7 +457,10 @@ void uring_backend::complete(const io_uring_cqe& cqe, std::vector<completion>& o
         const auto received = static_cast<std::size_t>(std::max(cqe.res, 0));
         const bool same_again = (cqe.flags & abi::cqe_buffer_more) != 0;
         what.data = buffers_.took(what.buffer_id, received, same_again);
-        lent_ += received > 0 ? 1 : 0;
+        if (received > 0) {
+            ++lent_;
+            company_.heard(target);
+        }
         receive_order::received(target, (cqe.flags & abi::cqe_socket_nonempty) == 0);
     } else if (static_cast<op_kind>(target.kind) == op_kind::accept && cqe.res >= 0) {
         PILLION_ASSERT(!files_.has(cqe.res));  // or answers would go to whom the number was before
