@@ -40,9 +40,11 @@ class turn_company {
         }
     }
 
-    // A turn is over, in which so many got bytes.
-    void turned(std::size_t received) noexcept {
-        received_ = received;
+    // A turn is over, in which so many got bytes; `waited`: it was not only a look at what is
+    // there. One of few among those of many was a client's pause: what is expected falls by a
+    // quarter.
+    void turned(std::size_t received, bool waited) noexcept {
+        expected_ = std::max(received, waited ? expected_ * 3 / 4 : expected_);
         in_epoch_ += received;
         if (in_epoch_ >= epoch_receives) {
             crowd_ = heard_;
@@ -54,23 +56,23 @@ class turn_company {
     }
 
     // For the next turn, where the first timer is due in `due_ns` (negative: none is). For twice as
-    // many as came in the last one, so turns grow while that is worth it; for a fraction of the
-    // time that those took, so that it ends where the server is not busy.
+    // many as came lately, so turns grow while that is worth it; for a fraction of the time that
+    // those took, so that it ends where the server is not busy.
     wait next(std::int64_t due_ns) const noexcept {
         constexpr std::int64_t soon_ns = 2 * 1000 * static_cast<std::int64_t>(wait_max_us);
-        const std::size_t many = std::min({2 * received_, crowd_ / part_of_crowd, receives_max});
-        if (received_ < receives_min || many < receives_min || (due_ns >= 0 && due_ns < soon_ns)) {
+        const std::size_t many = std::min({2 * expected_, crowd_ / part_of_crowd, receives_max});
+        if (expected_ < receives_min || many < receives_min || (due_ns >= 0 && due_ns < soon_ns)) {
             return {};
         }
         return {static_cast<unsigned>(many),
-                static_cast<std::uint32_t>(std::min(us_per_receive * received_, wait_max_us))};
+                static_cast<std::uint32_t>(std::min(us_per_receive * expected_, wait_max_us))};
     }
 
  private:
     static constexpr std::size_t us_per_receive = 2;  // an answer takes three times that
     static constexpr std::uint8_t epoch_first = 64;
 
-    std::size_t received_ = 0;          // in the last turn
+    std::size_t expected_ = 0;          // in the next turn
     std::size_t crowd_ = 0;             // heard in the last epoch
     std::size_t heard_ = 0;             // in this one
     std::size_t in_epoch_ = 0;          // receives of it

@@ -425,7 +425,7 @@ void uring_backend::turn(std::int64_t wait_ns, std::vector<completion>& out) noe
                             together ? company_.next(wait_ns) : turn_company::wait{}));
     const std::size_t lent_before = lent_;
     reap(out);
-    company_.turned(lent_ - lent_before);
+    company_.turned(lent_ - lent_before, waits);
 }
 
 void uring_backend::reap(std::vector<completion>& out) noexcept {
