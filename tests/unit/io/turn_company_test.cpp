@@ -54,7 +54,7 @@ TEST_F(turn_company_test, waits_for_a_sixteenth_of_those_who_speak) {
 
 // With 64 connections p99 at half of what the server can do was up to 145 instead of 91 us.
 TEST_F(turn_company_test, keeps_no_few_waiting) {
-    for (const std::size_t few : {1, 8, 64, 127}) {
+    for (const std::size_t few : {1U, 8U, 64U, 127U}) {
         talk(few, few);
         EXPECT_EQ(waits_for(), 0U) << few;
     }
