@@ -2,7 +2,7 @@
 //
 // With many connections clients are as busy as the server, so each of their requests finds it
 // asleep, or makes a turn of its own: a wake-up, a system call and their locks for each. Waiting a
-// little for company costs a crowd no time, since its other requests are under way meanwhile. A few
+// little for company costs a crowd little, since its other requests are under way meanwhile. A few
 // connections would wait for one another's answers: they are never kept waiting.
 // The mark of who was heard is in two bits of op::flags, which the backend owns. Thread: its shard.
 #pragma once
