@@ -91,6 +91,7 @@ class Server:
             self._ready.wait_for(done, START_S)
         if len(self.urls) < listeners:
             self.process.kill()
+            self.wait()
             raise AssertionError(f"not ready: {self.arguments}: {self.log}")
 
     def wait_for_log(self, text, seconds=10):

@@ -6,6 +6,7 @@ import os
 import pathlib
 import re
 import signal
+import tempfile
 import time
 
 import pytest
@@ -118,15 +119,27 @@ def limits_of_this_process():
     return re.search(r"Max core file size +(\S+) +(\S+)", text).groups()
 
 
+@pytest.fixture
+def folder():
+    with tempfile.TemporaryDirectory() as name:  # not tmp_path, which is closed to other users
+        path = pathlib.Path(name)
+        path.chmod(0o755)
+        yield path
+
+
 @pytest.mark.parametrize("flags", [[], ["--core-dumps"]], ids=str)
-def test_who_may_look_inside(io, flags):
+def test_who_may_look_inside(io, flags, folder):
     """The system gives the entries of a process that nobody may look into to root (proc(5))."""
     user = os.getuid() or NOBODY
-    program = os.open(fixture_bin(), os.O_RDONLY)  # its folder may be closed to that user
+    # Its folder may be closed to that user, as one of mktemp -d is: so are the libraries beside it,
+    # which pillion has in itself where they are not the system's (fixture-server did not start).
+    program = os.open(pillion_bin(), os.O_RDONLY)
     more = {"user": user, "group": user, "extra_groups": []} if os.getuid() == 0 else {}
-    server = Server(f"/proc/self/fd/{program}", "--io", io, "--port", 0, "--metrics-listen",
-                    "127.0.0.1:0", *flags, pass_fds=[program], **more)
-    os.close(program)
+    try:
+        server = Server(f"/proc/self/fd/{program}", "--root", folder, "--io", io, "--port", 0,
+                        "--metrics-listen", "127.0.0.1:0", *flags, pass_fds=[program], **more)
+    finally:
+        os.close(program)
     try:
         assert os.stat(f"/proc/{server.pid}/fd").st_uid == (user if flags else 0)
         # It still sees itself.
