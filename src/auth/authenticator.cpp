@@ -25,13 +25,6 @@ std::shared_ptr<identity> remember(std::string principal, const scope_list& scop
 
 }  // namespace
 
-identity::~identity() { crypto::wipe(token.data(), token.size()); }
-
-bool identity::still_is(std::string_view other, std::int64_t now_s,
-                        credential shown_as) const noexcept {
-    return kind == shown_as && now_s < good_until_s && crypto::same_secret(token, other);
-}
-
 std::unique_ptr<authenticator> authenticator::make(const auth_options& options, std::string& fault,
                                                    std::size_t& index,
                                                    std::shared_ptr<key_board> board) {
@@ -92,11 +85,7 @@ bool authenticator::take(fetched_keys& one) {
     // It was tried before it was published.
     jwts_.change_keys(one.issuer,
                       now != nullptr ? jwk_set::parse(*now, with_secrets_, fault) : nullptr);
-    for (identity_ref& slot : remembered_) {
-        if (slot != nullptr && slot->issuer == one.issuer) {
-            slot = nullptr;
-        }
-    }
+    remembered_.forget_issuer(one.issuer);
     return true;
 }
 
@@ -113,12 +102,12 @@ authenticator::answer authenticator::judge_opaque(std::string_view token,
 }
 
 void authenticator::learn(std::string_view token, introspection_answer said, std::int64_t now_s) {
-    const std::uint64_t hash = base::siphash13(token, base::process_hash_key());
     if (said.why == token_fault::none) {
         auto who = remember(std::move(said.principal), said.scopes, said.good_until_s, token);
         who->ends_s = said.ends_s;
-        remembered_[hash % slots] = std::move(who);
+        remembered_.keep(std::move(who));
     } else if (!refused_.empty()) {
+        const std::uint64_t hash = base::siphash13(token, base::process_hash_key());
         refused_[hash % slots] = {hash, now_s + refused_s, said.why};
     }
 }
@@ -129,18 +118,11 @@ bool authenticator::want_keys(std::size_t issuer, std::int64_t now_ns) {
     return at != fetched_.end() && board_ != nullptr && board_->want(at->source, at->held, now_ns);
 }
 
-identity_ref& authenticator::slot_of(std::string_view token) noexcept {
-    return remembered_[base::siphash13(token, base::process_hash_key()) % slots];
-}
-
 identity_ref authenticator::recall(std::string_view token, std::int64_t now_s,
                                    credential shown_as) {
-    const identity_ref& slot = slot_of(token);
-    if (slot == nullptr || !slot->still_is(token, now_s, shown_as)) {
-        return nullptr;
-    }
-    ++known_;
-    return slot;
+    identity_ref who = remembered_.find(token, now_s, shown_as);
+    known_ += who != nullptr ? 1 : 0;
+    return who;
 }
 
 authenticator::answer authenticator::check(std::string_view token, std::int64_t now_s,
@@ -151,7 +133,7 @@ authenticator::answer authenticator::check(std::string_view token, std::int64_t 
     ++judged_;
     answer found = judge(token, now_s, shown_as);
     if (found.who != nullptr) {
-        slot_of(token) = found.who;
+        remembered_.keep(found.who);
     }
     return found;
 }

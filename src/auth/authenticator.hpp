@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "auth/identity.hpp"
+#include "auth/identity_cache.hpp"
 #include "auth/introspection.hpp"
 #include "auth/jwt.hpp"
 #include "auth/key_board.hpp"
@@ -51,39 +53,12 @@ struct auth_options {
     }
 };
 
-// How a credential was shown. The same text is another one when it is shown otherwise.
-enum class credential : std::uint8_t { bearer, api_key };
-
-// Who has authenticated.
-struct identity {
-    // "ISSUER|SUBJECT", "token:NAME" or "key:NAME". An issuer's name holds no |.
-    std::string principal;
-    std::string scopes;             // with blanks between them
-    std::int64_t good_until_s = 0;  // seconds since 1970: then it is judged anew
-    std::size_t issuer = SIZE_MAX;  // whose keys say so; SIZE_MAX: nobody's
-    // When the token itself is over, clocks that differ included; INT64_MAX: never.
-    std::int64_t ends_s = INT64_MAX;
-    std::string token;  // wiped when it goes
-    credential kind = credential::bearer;
-    bool listed = false;  // a list of ours says so, until it is changed
-
-    identity() = default;
-    identity(const identity&) = delete;
-    identity& operator=(const identity&) = delete;
-    ~identity();
-
-    // Whether this is what the same bytes would be found to be again.
-    bool still_is(std::string_view other, std::int64_t now_s,
-                  credential shown_as = credential::bearer) const noexcept;
-};
-using identity_ref = std::shared_ptr<const identity>;
-
 class authenticator {
  public:
     // How long a token is believed without another look (STANDARD row 53: keys are cached ≤ 10
     // min).
     static constexpr std::int64_t remembered_s = 600;
-    // Tokens remembered at a time.
+    // Tokens remembered at a time; the one that was shown longest ago makes room.
     static constexpr std::size_t slots = 1024;
 
     // Null with a fault, whose `index` is that of the issuer. `board`: where keys that are fetched
@@ -122,9 +97,7 @@ class authenticator {
     std::uint64_t known() const noexcept { return known_; }
 
  private:
-    explicit authenticator(bool with_secrets)
-        : jwts_(with_secrets), with_secrets_(with_secrets), remembered_(slots) {}
-    identity_ref& slot_of(std::string_view token) noexcept;
+    explicit authenticator(bool with_secrets) : jwts_(with_secrets), with_secrets_(with_secrets) {}
     answer judge(std::string_view token, std::int64_t now_s, credential shown_as);
     identity_ref listed(std::string_view token, std::int64_t now_s, credential shown_as) const;
 
@@ -154,7 +127,7 @@ class authenticator {
     bool with_secrets_;
     std::shared_ptr<const token_list> tokens_;
     std::shared_ptr<const token_list> api_keys_;
-    std::vector<identity_ref> remembered_;  // by a keyed hash of the token
+    identity_cache remembered_{slots};
     std::uint64_t judged_ = 0;
     std::uint64_t known_ = 0;
 };

@@ -174,7 +174,8 @@ def test_strangers_are_charged(start, keys, tmp_path):
 
 
 def test_who_is_known_is_not_charged_to_the_address(start, keys, tmp_path):
-    """On a new connection it was refused with the strangers of its address."""
+    """On a new connection it was refused with the strangers of its address; so was, later, one of
+    two whose hashes put them into one place (tests/unit/auth/identity_cache_test.cpp)."""
     config = tmp_path / "config.yaml"
     config.write_text("rates: {address: 1, address_burst: 5, principal: 100000}\n",
                       encoding="ascii")

@@ -1,6 +1,7 @@
 #include "auth/authenticator.hpp"
 
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -134,24 +135,43 @@ TEST(authenticator, a_token_that_differs_is_another_one) {
     EXPECT_NE(a->check(token, now).who, nullptr);
 }
 
-// More tokens than are remembered only push each other out.
-TEST(authenticator, places_are_bounded) {
-    auth_options options;
+std::string numbered(std::size_t i) { return secret + std::to_string(i); }
+
+std::unique_ptr<authenticator> with_listed(std::size_t count) {
     std::string text;
-    for (std::size_t i = 0; i < 3 * authenticator::slots; ++i) {
-        text += "n" + std::to_string(i) + " " + hex_digest(secret + std::to_string(i)) + "\n";
+    for (std::size_t i = 0; i < count; ++i) {
+        text += "n" + std::to_string(i) + " " + hex_digest(numbered(i)) + "\n";
     }
     std::string fault;
     auto list = token_list::parse(text, fault);
-    ASSERT_TRUE(list) << fault;
+    EXPECT_TRUE(list) << fault;
+    auth_options options;
     options.tokens = std::make_shared<const token_list>(std::move(*list));
     std::size_t index = 0;
-    const auto a = authenticator::make(options, fault, index);
+    return authenticator::make(options, fault, index);
+}
+
+// More tokens than are remembered only push each other out.
+TEST(authenticator, places_are_bounded) {
+    const auto a = with_listed(3 * authenticator::slots);
     for (std::size_t i = 0; i < 3 * authenticator::slots; i += 7) {
-        const auto out = a->check(secret + std::to_string(i), now);
+        const auto out = a->check(numbered(i), now);
         ASSERT_NE(out.who, nullptr) << i;
         ASSERT_EQ(out.who->principal, "token:n" + std::to_string(i));
     }
+}
+
+// Tokens met in one place long before there were as many as are remembered, and each time one was
+// judged again it was charged to the address.
+TEST(authenticator, as_many_as_are_remembered_are_judged_once) {
+    const auto a = with_listed(authenticator::slots);
+    for (std::size_t i = 0; i < authenticator::slots; ++i) {
+        ASSERT_NE(a->check(numbered(i), now).who, nullptr) << i;
+    }
+    for (std::size_t i = 0; i < authenticator::slots; ++i) {
+        ASSERT_NE(a->recall(numbered(i), now), nullptr) << i;
+    }
+    EXPECT_EQ(a->judged(), authenticator::slots);
 }
 
 TEST(authenticator, opaque_tokens_stand_beside_others) {
