@@ -17,8 +17,8 @@ std::uint64_t key_of(std::string_view token, credential shown_as) noexcept {
 }  // namespace
 
 identity_cache::identity_cache(std::size_t places) : places_(places) {
+    // No reserve(): it rounds by ceil(), which would have libm mapped (base/number.hpp).
     PILLION_ASSERT(places > 0);
-    by_key_.reserve(places + 1);
 }
 
 identity_ref identity_cache::find(std::string_view token, std::int64_t now_s, credential shown_as) {
