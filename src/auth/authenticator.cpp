@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/hash.hpp"
-#include "crypto/key_ring.hpp"
 
 namespace pillion::auth {
 
